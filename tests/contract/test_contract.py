@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +26,30 @@ def _pairs() -> Iterator[Any]:
 @pytest.mark.parametrize(("controller", "promise"), list(_pairs()))
 def test_promise(controller: str, promise: str) -> None:
     PROMISES[promise](CASES[controller])
+
+
+# Wrappers of the listed controllers, and a generator of references.
+NOT_LISTED = {"Following", "LawFollowing", "OnlineMotion"}
+
+
+def test_every_controller_is_listed() -> None:
+    """Each class with the methods of the protocol, that others do not derive from."""
+    methods = ("step", "set", "reset", "following", "export_c")
+    modules = [
+        importlib.import_module(one.name)
+        for one in pkgutil.walk_packages(hc.__path__, "helicoid.")
+        if "bridges" not in one.name and not one.name.endswith("__main__")
+    ]
+    classes = {
+        value
+        for module in modules
+        for name, value in vars(module).items()
+        if inspect.isclass(value) and not name.startswith("_") and all(hasattr(value, x) for x in methods)
+    } - {hc.control.ControllerProtocol}
+    last = {one for one in classes if not any(issubclass(other, one) for other in classes - {one})}
+    listed = {name.split(",")[0].split(".")[-1] for name in CASES}
+    assert {one.__name__ for one in last} - NOT_LISTED <= listed
+    assert listed <= {one.__name__ for one in classes}
 
 
 GAINS = {

@@ -69,7 +69,7 @@ def commission(
         bool, typer.Option("--resume", help="Use recordings in the folder instead of moving again.")
     ] = False,
 ) -> None:
-    """Commission an arm: excitation, identification, validation, controllers, report."""
+    """Commission an arm: identify and validate it, make controllers."""
     with reported_errors() as caught:
         import helicoid as hc
         from helicoid.commissioning.rehearsal import named_plant, rehearsal_plant
@@ -131,7 +131,7 @@ def demo(
     ] = None,
     srdf: Annotated[Path | None, typer.Option(help="walk: SRDF of that robot, with its posture.")] = None,
 ) -> None:
-    """Run a demonstration: adaptive MPC, flight, walking or motion planning."""
+    """Run a demonstration: MPC, flight, walking or motion planning."""
     if what != "walk" and (robot or srdf):
         raise typer.BadParameter("--robot and --srdf are options of 'helicoid demo walk'")
     if what == "walk":

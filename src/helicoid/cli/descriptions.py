@@ -77,7 +77,7 @@ def convert(
     model: ModelOption = None,
     ignore: IgnoreOption = [],  # noqa: B006
 ) -> None:
-    """Convert a description from any format to URDF or MJCF, and say what the target cannot state."""
+    """Convert a description to URDF or MJCF, and say what is lost."""
     with reported_errors() as caught:
         kind = WRITERS.get(output.suffix.lower())
         if kind is None:

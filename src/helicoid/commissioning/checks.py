@@ -19,10 +19,10 @@ from helicoid.robot import Robot
 BoolArray = NDArray[np.bool_]
 
 _MIN_SHARE_MOVED = 0.3  # of the reference's range
-_TRIED_SAMPLES = 40
+_TRIED_SAMPLES = 40  # at which each controller is stepped
 _LAST_SAMPLES = 50  # before a stop
-_SLIP = 0.3  # of the velocity limit
-_SHARE_OF_EFFORT = 0.6  # above it a torque is not low
+_MIN_SLIP_VELOCITY = 0.3  # of the velocity limit
+_MAX_WEAK_TORQUE = 0.6  # of the effort limit
 
 
 def check_arguments(speed: float, max_frequency: float, mpc_period: float, duration: float) -> None:
@@ -91,9 +91,9 @@ def lagging_joints(robot: Robot, recording: Recording | None) -> BoolArray:
     part = slice(-_LAST_SAMPLES, None)
     error = recording.error()[part]
     one_sided = np.all(error > 0, axis=0) | np.all(error < 0, axis=0)
-    weak = np.abs(recording.command[part]).max(axis=0) < _SHARE_OF_EFFORT * robot.limits.effort
+    weak = np.abs(recording.command[part]).max(axis=0) < _MAX_WEAK_TORQUE * robot.limits.effort
     excess = (recording.v - recording.v_ref)[part]
-    slips = np.abs(excess).max(axis=0) > _SLIP * robot.limits.velocity
+    slips = np.abs(excess).max(axis=0) > _MIN_SLIP_VELOCITY * robot.limits.velocity
     slipping = slips & (np.abs(excess.mean(axis=0)) > 0.3 * np.abs(excess).max(axis=0))
     behind = (one_sided & (np.abs(error).max(axis=0) > deviation_limit(robot) / 3)) | slipping
     return np.asarray((behind | stuck_joints(recording)) & weak)

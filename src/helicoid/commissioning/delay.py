@@ -9,10 +9,10 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.commissioning.recording import Recording
 
-_LONGEST = 25  # samples of the response that are looked at
-_SIGNIFICANT = 8.0  # of its peak, in standard deviations
-_ASSUMED = 0.01  # s: where the response is lost in noise
-_SHARE = 0.25  # of the peak, above which the response counts
+_MAX_LAG = 25  # samples: length of the response
+MIN_PEAK = 8.0  # of the response (standard deviations), for a delay that counts as measured
+_ASSUMED_DELAY = 0.01  # s: where the response is lost in noise
+_MIN_SHARE_OF_PEAK = 0.25  # above which the response counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,23 +38,23 @@ def loop_delay(recording: Recording) -> LoopDelay:
     """
     period = float(np.median(np.diff(recording.t)))
     dv, w = np.diff(recording.v, axis=0), recording.dither[:-1]
-    total = np.zeros(_LONGEST)
+    total = np.zeros(_MAX_LAG)
     for x, y in zip(w.T, dv.T, strict=True):
         if not np.any(x):
             continue
         y = np.clip(
             y, *(np.median(y) + np.array([-6, 6]) * (1.4826 * np.median(np.abs(y - np.median(y))) + 1e-12))
         )
-        lags = np.array([x[: len(x) - m] @ y[m:] for m in range(_LONGEST)])
+        lags = np.array([x[: len(x) - m] @ y[m:] for m in range(_MAX_LAG)])
         noise = np.linalg.norm(x) * np.std(y)
         response = lags / noise if noise > 0 else 0 * lags
         total += response * np.abs(response).max()
     # dv[k] = v[k + 1] - v[k], so that lag 0 is the torque held over the same period.
-    tail = total[_LONGEST // 2 :]
+    tail = total[_MAX_LAG // 2 :]
     response = total / max(1.4826 * float(np.median(np.abs(tail - np.median(tail)))), 1e-12)
     peak = int(np.argmax(response))
-    if not np.any(w) or response[peak] < _SIGNIFICANT:
-        return LoopDelay(_ASSUMED, False, response)
-    around = np.arange(max(peak - 6, 0), min(peak + 7, _LONGEST))
-    share = np.where(response[around] > _SHARE * response[peak], response[around], 0.0)
+    if not np.any(w) or response[peak] < MIN_PEAK:
+        return LoopDelay(_ASSUMED_DELAY, False, response)
+    around = np.arange(max(peak - 6, 0), min(peak + 7, _MAX_LAG))
+    share = np.where(response[around] > _MIN_SHARE_OF_PEAK * response[peak], response[around], 0.0)
     return LoopDelay(float(share @ around / share.sum()) * period, True, response)

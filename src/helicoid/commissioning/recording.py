@@ -19,9 +19,9 @@ from helicoid.identification import Log
 from helicoid.robot import Robot
 
 _LOOK_AHEAD = 0.1  # s: by which a growing tracking error is extrapolated
-_SPEED_DEVIATION = 0.5  # of the velocity limit
-_BRAKING = 0.5  # s: of holding after a stop
-_DEVIATION = 0.05, 0.5  # rad, m: bounds of the largest tracking error, a tenth of the range
+_MAX_VELOCITY_ERROR = 0.5  # of the velocity limit
+_BRAKING_DURATION = 0.5  # s: of holding after a stop
+_DEVIATION_BOUNDS = 0.05, 0.5  # rad, m: of the largest tracking error, a tenth of the range
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Recording:
 def deviation_limit(robot: Robot) -> Array:
     """Largest tolerated tracking error (nv): a tenth of the joint's range, within bounds."""
     span = robot.limits.upper - robot.limits.lower
-    return np.asarray(np.clip(0.1 * np.where(np.isfinite(span), span, np.inf), *_DEVIATION))
+    return np.asarray(np.clip(0.1 * np.where(np.isfinite(span), span, np.inf), *_DEVIATION_BOUNDS))
 
 
 class LimitMonitor:
@@ -91,7 +91,7 @@ class LimitMonitor:
             "leaves its position limits": np.maximum(ahead - self._upper, self._lower - ahead),
             "exceeds its velocity limit": np.abs(v) - self._velocity,
             "is too far from its reference": np.abs(q - q_ref) - self._deviation,
-            "is faster than its reference": np.abs(v - v_ref) - _SPEED_DEVIATION * self._velocity,
+            "is faster than its reference": np.abs(v - v_ref) - _MAX_VELOCITY_ERROR * self._velocity,
         }
         for what, by in excess.items():
             k = int(np.argmax(by))
@@ -162,7 +162,7 @@ def _brake(plant: CheckedPlant, law: Any, effort: Array) -> None:
     with suppress(CommissioningStopped):
         law.reset()
         here = plant.measure().q
-        for _ in range(round(_BRAKING / plant.period)):
+        for _ in range(round(_BRAKING_DURATION / plant.period)):
             sample = plant.measure()
             plant.apply(np.clip(law.step(sample.q, sample.v, here), -effort, effort))
     with suppress(CommissioningStopped):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.commissioning.delay import MIN_PEAK
 from helicoid.commissioning.margins import (
     INERTIA_UNCERTAINTY,
     MIN_GAIN_MARGIN,
@@ -203,7 +204,7 @@ def _loop(result: Commissioning) -> str:
         Axis.around([m], "lag (samples)"),
         Axis.around([delay.response], "response (σ)", margin=0.1),
         [Curve(m, delay.response, "var(--predicted)")],
-        [Level(8.0, "significant")],
+        [Level(MIN_PEAK, "significant")],
         width=640.0,
         height=190.0,
     )

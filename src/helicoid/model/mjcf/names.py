@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-WORLD_BODY = "world"
-"""Name of MuJoCo's body 0."""
-
 
 class Names:
     """Unique names; the elements that MJCF names keep their names, others are called after their body.

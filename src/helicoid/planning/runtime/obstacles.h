@@ -90,15 +90,21 @@ HP_HOT hp_v hp_core_distance(const hp_world *world, const hp_obstacle *o, const 
   }
 }
 
-/* Whether a point of the cloud is within `reach` of x, in the cloud's axes. */
-static int hp_near_points(const hp_field *f, const float *x, float reach) {
-  int low[3], high[3];
-  for (int k = 0; k < 3; k++) {
+/* The cells from x - reach to x + reach along the first axes; 0 where there are none. */
+static int hp_cells(const hp_field *f, const float *x, float reach, int axes, int *low, int *high) {
+  for (int k = 0; k < axes; k++) {
     const float a = (x[k] - reach - f->origin[k]) / f->cell, b = (x[k] + reach - f->origin[k]) / f->cell;
     if (!(b >= 0 && a < (float)f->n[k])) return 0;
     low[k] = a > 0 ? (int)a : 0;
     high[k] = b < (float)(f->n[k] - 1) ? (int)b : f->n[k] - 1;
   }
+  return 1;
+}
+
+/* Whether a point of the cloud is within `reach` of x, in the cloud's axes. */
+static int hp_near_points(const hp_field *f, const float *x, float reach) {
+  int low[3], high[3];
+  if (!hp_cells(f, x, reach, 3, low, high)) return 0;
   for (int i = low[0]; i <= high[0]; i++)
     for (int j = low[1]; j <= high[1]; j++) {
       const int64_t row = ((int64_t)i * f->n[1] + j) * f->n[2];
@@ -115,12 +121,7 @@ static int hp_near_points(const hp_field *f, const float *x, float reach) {
 /* Whether the ball of radius `reach` about x reaches the ground of cells of constant height below. */
 static int hp_near_ground(const hp_field *f, const float *x, float reach) {
   int low[2], high[2];
-  for (int k = 0; k < 2; k++) {
-    const float a = (x[k] - reach - f->origin[k]) / f->cell, b = (x[k] + reach - f->origin[k]) / f->cell;
-    if (!(b >= 0 && a < (float)f->n[k])) return 0;
-    low[k] = a > 0 ? (int)a : 0;
-    high[k] = b < (float)(f->n[k] - 1) ? (int)b : f->n[k] - 1;
-  }
+  if (!hp_cells(f, x, reach, 2, low, high)) return 0;
   for (int i = low[0]; i <= high[0]; i++)
     for (int j = low[1]; j <= high[1]; j++) {
       const float at[2] = {f->origin[0] + (float)i * f->cell, f->origin[1] + (float)j * f->cell};

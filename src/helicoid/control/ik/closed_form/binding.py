@@ -10,16 +10,16 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.compiler import CHeader, compile_with_functions, loop_pragma, new_lock
-from helicoid.control.ik.closed_form.families import KINDS, SAME, Family
+from helicoid.control.ik.closed_form.families import KINDS, MIN_AXIS_SEPARATION, Family
 from helicoid.control.ik.closed_form.screws import Screws
 from helicoid.errors import HelicoidError
 
 RUNTIME = Path(__file__).parent / "runtime"
 _HEADER = CHeader(RUNTIME / "arm.h")
-_SOLUTIONS_OF_SIX, _ROW = int(_HEADER.number("SOLUTIONS_OF_SIX")), int(_HEADER.number("MOST_JOINTS")) + 1
-_ROOM = 1 << 15  # solutions of one call in C
-_EXACT = 1e-8  # a deviation that is no more than rounding of the description
-_SAME = 1e-9  # rad, m: axes of an exact description that are nearer are parallel or meet
+_SOLUTIONS_OF_SIX, _ROW = int(_HEADER.number("SOLUTIONS_OF_SIX")), int(_HEADER.number("MAX_JOINTS")) + 1
+_MAX_SOLUTIONS_PER_CALL = 1 << 15  # solutions of one call in C
+_EXACT_DEVIATION = 1e-8  # a deviation that is no more than rounding of the description
+_EXACT_TOLERANCE = 1e-9  # rad, m: axes of an exact description that are nearer are parallel or meet
 _ROUNDING = 1e-7  # by which a cosine may exceed one
 
 
@@ -37,7 +37,7 @@ class Arm:
         self._memory = self._library.closed_form_create()
         if not self._memory:
             raise HelicoidError("no memory for inverse kinematics")
-        rough = family.deviation > _EXACT
+        rough = family.deviation > _EXACT_DEVIATION
         slack = 10 * family.deviation if rough else _ROUNDING
         origin = screws.x[0]
         numbers = {
@@ -57,7 +57,7 @@ class Arm:
             "tolerance": tolerance,
             "slack": slack,
             "spread": np.sqrt(2 * slack) if rough else 0.0,
-            "same": min(SAME, max(_SAME, 4 * family.deviation)),
+            "same": min(MIN_AXIS_SEPARATION, max(_EXACT_TOLERANCE, 4 * family.deviation)),
         }
         for name, values in numbers.items():
             self._field(name)[: np.size(values)] = np.ravel(values)
@@ -94,7 +94,7 @@ class Arm:
         most = _SOLUTIONS_OF_SIX * len(given)
         rows, out, counts = (
             np.empty((most, _ROW)),
-            np.empty((max(_ROOM, most), self.n)),
+            np.empty((max(_MAX_SOLUTIONS_PER_CALL, most), self.n)),
             np.empty(len(T), np.int64),
         )
         while len(found) < len(T):

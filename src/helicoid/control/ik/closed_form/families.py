@@ -16,13 +16,12 @@ from helicoid._typing import Array
 from helicoid.control.ik.closed_form.screws import NoClosedForm, Screws
 
 MAX_DEVIATION = 5e-3  # rad, m: axes that nearly meet or are nearly parallel give starts for Newton's method
-SAME = (
-    1e-3  # rad, m: other axes that are nearer count as meeting or parallel where that simplifies a subproblem
-)
+# rad, m: other axes that are nearer count as meeting or parallel where that simplifies a subproblem
+MIN_AXIS_SEPARATION = 1e-3
 MAX_JOINTS = 9
 _SAMPLES, _SEED = 3, 7
 KINDS = ("spherical", "parallel")
-_WHERE = ("shoulder", "joints 2 to 4", "joints 3 to 5", "wrist")
+_PLACES = ("shoulder", "joints 2 to 4", "joints 3 to 5", "wrist")
 
 
 class Family(NamedTuple):
@@ -109,6 +108,6 @@ def _nearly(h: Array, x: Array) -> float:
     for k in range(len(h) - 1):
         normal, apart = np.cross(h[k], h[k + 1]), x[k + 1] - x[k]
         sine = float(np.linalg.norm(normal))
-        distance = abs(float(normal @ apart)) / sine if sine > SAME else 0.0
-        worst = max([worst, *(value for value in (sine, distance) if value < SAME)])
+        distance = abs(float(normal @ apart)) / sine if sine > MIN_AXIS_SEPARATION else 0.0
+        worst = max([worst, *(value for value in (sine, distance) if value < MIN_AXIS_SEPARATION)])
     return worst

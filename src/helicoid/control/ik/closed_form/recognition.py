@@ -14,10 +14,10 @@ from helicoid.control.ik.problem import IKProblem
 
 _TRIALS, _SEED = 50, 11
 _MIN_SHARE = 0.9  # of the trials whose own configuration a family must find
-_FOUND = 1e-3  # rad: how near
-_SPECIAL = (0.0, 1e-4, 0.01)  # rad: values of locked joints near which others may be parallel
+_MAX_ANGLE_ERROR = 1e-3  # rad: of the configuration that is found
+_NEARLY_PARALLEL = (0.0, 1e-4, 0.01)  # rad: values of locked joints near which others may be parallel
 _MAX_CANDIDATES = 24  # that are tried
-_EXACT = 1e-8  # rad, m: a deviation of rounding
+_EXACT_DEVIATION = 1e-8  # rad, m: a deviation of rounding
 
 
 class ClosedForm(NamedTuple):
@@ -39,7 +39,7 @@ class ClosedForm(NamedTuple):
     @property
     def exact(self) -> bool:
         """Whether the description is of the family but for rounding."""
-        return bool(self.name) and self.deviation <= _EXACT
+        return bool(self.name) and self.deviation <= _EXACT_DEVIATION
 
     def __repr__(self) -> str:
         if not self.name:
@@ -80,7 +80,7 @@ def _best(problem: IKProblem, found: Screws) -> tuple[Family, Arm]:
         locked = list(family.locked)
         trials = Q.copy()
         trials[: _TRIALS // 2, locked] = np.clip(
-            rng.choice(_SPECIAL, (_TRIALS // 2, len(locked))), low[locked], high[locked]
+            rng.choice(_NEARLY_PARALLEL, (_TRIALS // 2, len(locked))), low[locked], high[locked]
         )
         T = [found.pose(q) for q in trials]
         share = float(np.mean([_finds(arm, pose, q, locked) for pose, q in zip(T, trials, strict=True)]))
@@ -103,4 +103,4 @@ def _solutions(arm: Arm, T: Array, q0: Array, given: Array) -> Array:
 
 def _finds(arm: Arm, T: Array, q: Array, locked: list[int]) -> bool:
     found = _solutions(arm, T, q, np.ascontiguousarray(q[None, locked]))
-    return bool(len(found)) and float(np.abs(found - q).max(axis=1).min()) < _FOUND
+    return bool(len(found)) and float(np.abs(found - q).max(axis=1).min()) < _MAX_ANGLE_ERROR

@@ -18,10 +18,8 @@ from helicoid.control.tasks import PoseTask
 from helicoid.dynamics.kinematics import frames
 from helicoid.geometry import so3
 
-_UNIT, _PRODUCT = (
-    1e-9,
-    1e-9,
-)  # deviations of a column from a screw of unit size, and of the product from the pose
+_UNIT_TOLERANCE = 1e-9  # deviation of a column from a screw of unit size
+_PRODUCT_TOLERANCE = 1e-9  # deviation of the product from the pose
 _SAMPLES, _SEED = 4, 5
 
 
@@ -111,18 +109,19 @@ def _confirmed(problem: IKProblem, frame: str, names: tuple[str, ...], coordinat
     reference = problem.default()
     J, home = (np.array(part) for part in function(reference))
     ω, v = J[:3, problem.moving].T, J[3:, problem.moving].T
-    turns, slides = np.linalg.norm(ω, axis=1), np.linalg.norm(ω, axis=1) < _UNIT
+    turns, slides = np.linalg.norm(ω, axis=1), np.linalg.norm(ω, axis=1) < _UNIT_TOLERANCE
     h = np.where(slides[:, None], v, ω)
     pitch = np.where(slides, 0.0, np.einsum("ij,ij->i", ω, v))
-    usual = np.abs(np.where(slides, np.linalg.norm(v, axis=1), turns) - 1) < _UNIT
-    for k in np.flatnonzero(~usual | (np.abs(pitch) > _UNIT)):
+    usual = np.abs(np.where(slides, np.linalg.norm(v, axis=1), turns) - 1) < _UNIT_TOLERANCE
+    for k in np.flatnonzero(~usual | (np.abs(pitch) > _UNIT_TOLERANCE)):
         raise NoClosedForm(
             f"joint {names[k]!r} is no simple rotation or translation, or another joint mimics it"
         )
     found = Screws(names, coordinates, h, np.cross(ω, v), slides, home, reference[coordinates])
     for sample in problem.robot.random(_SEED, size=_SAMPLES):
         at = np.where(problem.moving_coordinates, sample, reference)
-        if np.abs(found.pose(at[coordinates]) - np.array(function(at)[1])).max() > _PRODUCT * _size(found):
+        deviation = np.abs(found.pose(at[coordinates]) - np.array(function(at)[1])).max()
+        if deviation > _PRODUCT_TOLERANCE * _size(found):
             raise NoClosedForm("joints that move the frame mimic others, or are not independent screws")
     return found
 

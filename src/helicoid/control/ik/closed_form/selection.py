@@ -20,7 +20,7 @@ from helicoid.errors import InputError
 
 DEFAULT_VALUES = 32  # of the redundant joints
 MAX_VALUES = 10_000
-APART = 0.1  # rad, m: solutions that searches find count as one below it
+MIN_SEPARATION = 0.1  # rad, m: solutions that searches find count as one below it
 Redundancy = int | Mapping[str, ArrayLike] | None
 
 
@@ -113,7 +113,7 @@ class AllSolutions:
         return full if apart is None else distinct(self.problem, full, about, apart)
 
     def _searched(self, target: Array, about: Array, apart: float | None) -> Array:
-        return distinct(self.problem, self.search(target), about, APART if apart is None else apart)
+        return distinct(self.problem, self.search(target), about, MIN_SEPARATION if apart is None else apart)
 
     @property
     def _coordinates(self) -> list[int]:

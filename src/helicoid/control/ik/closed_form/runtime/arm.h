@@ -4,24 +4,24 @@
 #include "screws.h"
 
 #define SIX 6
-#define MOST_JOINTS 16
+#define MAX_JOINTS 16
 #define SOLUTIONS_OF_SIX 16 /* the most of six joints */
-#define ROW (MOST_JOINTS + 1)
-#define MOST_STEPS 12     /* of Newton's method */
-#define SAME_TURN 2e-6    /* of a turn: closer solutions are one, found twice */
-#define FAR_FROM_LIMIT 1e-2 /* rad: a candidate beyond a limit by more is not polished */
-#define NEAR_LIMIT 1e-5   /* rad: a candidate beyond a limit by less is put onto it */
-#define NEWTON_ENDS 1e-12 /* residual (rad, m) at which there is nothing to polish */
+#define ROW (MAX_JOINTS + 1)
+#define MAX_NEWTON_STEPS 12     /* of Newton's method */
+#define MAX_DUPLICATE_TURN 2e-6 /* of a turn: closer solutions are one, found twice */
+#define MAX_LIMIT_EXCESS 1e-2   /* rad: a candidate beyond a limit by more is not polished */
+#define LIMIT_TOLERANCE 1e-5    /* rad: a candidate beyond a limit by less is put onto it */
+#define NEWTON_TOLERANCE 1e-12  /* residual (rad, m) at which there is nothing to polish */
 
 enum { SPHERICAL, PARALLEL };
 
 /* All numbers are doubles, so that they can be filled in by name. */
 typedef struct {
   double joints, locked_joints, kind, first; /* all joints, those given, family, first of the three axes */
-  double locked[MOST_JOINTS];                /* whether a joint is given */
-  double h[3 * MOST_JOINTS], x[3 * MOST_JOINTS], slides[MOST_JOINTS];
-  double home[16], origin[3], reference[MOST_JOINTS]; /* the frame's pose at the reference; of positions and angles */
-  double lower[MOST_JOINTS], upper[MOST_JOINTS];
+  double locked[MAX_JOINTS];                /* whether a joint is given */
+  double h[3 * MAX_JOINTS], x[3 * MAX_JOINTS], slides[MAX_JOINTS];
+  double home[16], origin[3], reference[MAX_JOINTS]; /* the frame's pose at the reference; of positions and angles */
+  double lower[MAX_JOINTS], upper[MAX_JOINTS];
   double tolerance, slack, spread, same;
 } arm;
 
@@ -30,7 +30,7 @@ typedef struct {
   screw joint[SIX];         /* the six that are solved for, the given ones at their values */
   int index[SIX];           /* their place among all joints */
   motion tool, target;      /* home pose with given joints at their values; where the frame should be */
-  double preferred[SIX], values[MOST_JOINTS], about[MOST_JOINTS];
+  double preferred[SIX], values[MAX_JOINTS], about[MAX_JOINTS];
   int64_t count, begin, most; /* solutions, the first of these given values, room */
   int sampled;                /* whether any angle would do for a joint, of which only some were tried */
   double *rows;             /* distance to q0, q */
@@ -130,7 +130,7 @@ static double polish(search *s, double *t, double *before) {
   motion links[SIX + 2];
   residual(s, t, e, links);
   double now = *before = size_of(e);
-  for (int step = 0; step < MOST_STEPS && now > NEWTON_ENDS; step++) {
+  for (int step = 0; step < MAX_NEWTON_STEPS && now > NEWTON_TOLERANCE; step++) {
     jacobian(s, links, J);
     eliminate(J, e, d);
     for (int i = 0; i < SIX; i++) next[i] = t[i] + d[i];
@@ -164,7 +164,7 @@ static int fit(search *s, const double *t, double *q) {
     const int k = s->index[i];
     const double wanted = t[i] + m->reference[k];
     q[k] = wanted;
-    if (!within(m->lower[k], m->upper[k], s->about[k], NEAR_LIMIT, q + k)) return 0;
+    if (!within(m->lower[k], m->upper[k], s->about[k], LIMIT_TOLERANCE, q + k)) return 0;
     const double turns = (q[k] - wanted) * (0.5 / M_PI), off = fabs(turns - rint(turns));
     cut[i] = q[k] - m->reference[k];
     largest = off > largest ? off : largest;
@@ -183,7 +183,7 @@ static int offer(search *s, const double *candidate) {
   for (int i = 0; i < SIX; i++) {
     const int k = s->index[i];
     double q = t[i] + m->reference[k];
-    if (!isfinite(q) || !within(m->lower[k], m->upper[k], s->about[k], m->spread + FAR_FROM_LIMIT, &q)) return 0;
+    if (!isfinite(q) || !within(m->lower[k], m->upper[k], s->about[k], m->spread + MAX_LIMIT_EXCESS, &q)) return 0;
   }
   if (!(polish(s, t, &before) <= m->tolerance) || s->count >= s->most) return 0;
   double *row = s->rows + ROW * s->count, *q = row + 1;
@@ -194,7 +194,7 @@ static int offer(search *s, const double *candidate) {
     int same = 1;
     for (int i = 0; i < SIX && same; i++) {
       const double apart = (there[s->index[i]] - q[s->index[i]]) * (0.5 / M_PI);
-      same = fabs(apart - rint(apart)) < SAME_TURN;
+      same = fabs(apart - rint(apart)) < MAX_DUPLICATE_TURN;
     }
     if (same) return 1;
   }

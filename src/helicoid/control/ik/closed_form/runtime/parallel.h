@@ -189,7 +189,7 @@ static void parallel(search *s, const motion *G) {
     product(&E, G, &E);
     attempts tries;
     list(&c, 5, determined, distance, &tries);
-    if (distance < NEARLY_FREE) within_reach(&c, &E, &F, &tries);
+    if (distance < MAX_NEARLY_FREE_DISTANCE) within_reach(&c, &E, &F, &tries);
     for (int j = 0; j < tries.count; j++) {
       motion P;
       angle[5] = tries.angle[j];

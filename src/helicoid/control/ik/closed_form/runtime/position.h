@@ -8,7 +8,7 @@
 #define CLOSED_FORM_POSITION_H
 #include "subproblems.h"
 
-#define NEARLY 1e-3 /* rad, m */
+#define MAX_NEARLY_DEGENERATE 1e-3 /* rad, m */
 
 typedef struct { double q[3], distance[3]; } placed; /* of the points from the axes: near zero, any angle will do */
 typedef struct { double constant, cosine, sine; } linear;
@@ -129,8 +129,8 @@ static double place_with(const screw *J, const double *c, const double *d, doubl
     }
   }
   *placements = count;
-  const double nearly = r.s != 0.0 && r.s < NEARLY ? r.s : 0.0;
-  return r.a != 0.0 && fabs(r.a) < NEARLY && fabs(r.a) > nearly ? fabs(r.a) : nearly;
+  const double nearly = r.s != 0.0 && r.s < MAX_NEARLY_DEGENERATE ? r.s : 0.0;
+  return r.a != 0.0 && fabs(r.a) < MAX_NEARLY_DEGENERATE && fabs(r.a) > nearly ? fabs(r.a) : nearly;
 }
 
 /* All (q1, q2, q3), up to 16: where axes 1 and 2 are nearly parallel or nearly meet, the elimination is ill-conditioned,

@@ -7,10 +7,10 @@
 #include "arm.h"
 #include "position.h"
 
-#define FREE 1e-9        /* (rad, m) off its axis a vector has no direction: any angle will do */
-#define NEARLY_FREE 1e-4 /* and below this others may do within the tolerance and the limits */
-#define TRIES 8          /* angles where any will do */
-#define MOST_OTHERS 8    /* and beside them, ends of the ranges in which one is within limits or within reach */
+#define MAX_FREE_DISTANCE 1e-9        /* (rad, m) off its axis a vector has no direction: any angle will do */
+#define MAX_NEARLY_FREE_DISTANCE 1e-4 /* and below this others may do within the tolerance and the limits */
+#define FREE_ANGLES 8                 /* angles where any will do */
+#define MAX_RANGE_ENDS 8              /* and beside them, ends of the ranges in which one is within limits or within reach */
 
 typedef struct {
   search *s;
@@ -40,15 +40,15 @@ static int put_forward(const shifted *c, const double *angle) {
 
 /* Angles to try for one that `distance` shows to be badly determined, in order: the one that is preferred first where
  * any will do, then some around the circle, then `others`. */
-typedef struct { double angle[TRIES + 1 + MOST_OTHERS]; int count; } attempts;
+typedef struct { double angle[FREE_ANGLES + 1 + MAX_RANGE_ENDS]; int count; } attempts;
 
 static void list(const shifted *c, int k, double determined, double distance, attempts *a) {
   a->count = 0;
-  if (distance >= FREE) a->angle[a->count++] = determined;
-  if (distance >= NEARLY_FREE) return;
+  if (distance >= MAX_FREE_DISTANCE) a->angle[a->count++] = determined;
+  if (distance >= MAX_NEARLY_FREE_DISTANCE) return;
   c->s->sampled = 1;
-  for (int i = 0; i < TRIES; i++) a->angle[a->count++] = preferred(c, k) + i * 2.0 * M_PI / TRIES;
-  if (distance < FREE) a->angle[a->count++] = determined;
+  for (int i = 0; i < FREE_ANGLES; i++) a->angle[a->count++] = preferred(c, k) + i * 2.0 * M_PI / FREE_ANGLES;
+  if (distance < MAX_FREE_DISTANCE) a->angle[a->count++] = determined;
 }
 
 static void add(attempts *a, double angle) { a->angle[a->count++] = angle; }

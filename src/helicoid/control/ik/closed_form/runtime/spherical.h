@@ -35,7 +35,7 @@ static int wrist(const shifted *c, double *angle, const double *R) {
     const double determined = turn_angle(J[3].h, turned, w, &distance);
     list(c, 3, determined, distance, &a);
     angle[4] = middle[i];
-    if (distance < NEARLY_FREE) { /* the first and the last make one rotation: ends of the ranges that both allow */
+    if (distance < MAX_NEARLY_FREE_DISTANCE) { /* the first and the last make one rotation: ends of the ranges that both allow */
       double own[2], last[2];
       const double same = dot(J[3].h, turned) > 0.0 ? 1.0 : -1.0;
       const double paired = third_angle(c, R, 0.0, middle[i]);
