@@ -201,13 +201,13 @@ def distance(robot: hc.Robot, frame: str, q: np.ndarray, target: Any) -> float:
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_the_loop_ends_at_its_target_and_rests(formulation: str) -> None:
-    """Nor does the torque change any more."""
+    """Nor does the torque chatter: it changes by less than 1 % of the friction in a step."""
     controller = Controller(arm(formulation))
     motion, fine = settle(controller, geared(), Q0, 2.5)
     assert fine.all()
     assert distance(geared(), "tip", motion.q[-1], TARGET) < 4e-3
-    assert np.all(motion.v[-10:] == 0.0)
-    assert np.abs(np.diff(motion.tau[-10:-1], axis=0)).max() < 1e-6
+    assert np.abs(motion.v[-10:]).max() < 1e-4
+    assert np.abs(np.diff(motion.tau[-10:-1], axis=0)).max() < 0.02
 
 
 @functools.cache
@@ -231,7 +231,7 @@ UR5_START = np.array([0.0, -1.2, 1.6, -0.4, 0.5, 0.0])
 UR5_TARGET = [0.45, 0.30, 0.45]
 
 
-@pytest.mark.parametrize("factor", [1.0, 0.5, 0.8, 1.2])
+@pytest.mark.parametrize("factor", [1.0, 0.5, 0.8, 1.2, 1.5])
 def test_strong_friction_at_light_joints(factor: float) -> None:
     """It ends near its target and rests, with the model's friction or another."""
     own = strong_friction()
@@ -241,11 +241,11 @@ def test_strong_friction_at_light_joints(factor: float) -> None:
     }
     controller = Controller(ur5())
     controller.set(position=UR5_TARGET)
-    motion, fine = settle(controller, own.with_joints(**scaled), UR5_START, 2.0, substeps=40)
+    motion, fine = settle(controller, own.with_joints(**scaled), UR5_START, 3.5, substeps=40)
     missed = distance(own, "tool0", motion.q[-1], UR5_TARGET)
     assert fine.mean() > 0.99
-    assert missed < (1e-3 if factor <= 1.0 else 2e-3)
-    assert np.abs(motion.v[-20:]).max() < (6e-3 if factor <= 1.0 else 0.02)
+    assert missed < (1e-4 if factor == 1.0 else 1e-3 if factor < 1.5 else 3e-3)
+    assert np.abs(motion.v[-20:]).max() < (3e-3 if factor <= 1.0 else 0.02)
 
 
 def test_on_mujoco_with_its_own_friction(tmp_path: Path) -> None:
@@ -283,12 +283,12 @@ def test_braking_leaves_to_friction_what_it_does_itself() -> None:
     still = robot.inverse_dynamics(Q0, zero, zero, friction=True)
     taken_at_rest = still - robot.inverse_dynamics(Q0, zero, zero, friction=False)
     for v in (np.array([0.02, 0.02]), np.array([3.0, 3.0])):
-        tau = np.array(braking([*Q0, *v], np.zeros(4))).ravel()
+        tau = np.array(braking([*Q0, *v], np.zeros(6))).ravel()
         brake = -robot.mass_matrix(Q0) @ v / 0.1
         taken = (robot.bias(Q0, v, friction=True) - robot.bias(Q0, v, friction=False)) - taken_at_rest
         np.testing.assert_allclose(tau, still + np.minimum(brake + taken, 0.0), atol=1e-9)
     assert np.all(brake + taken < 0) and np.all(taken > 0)  # in fast motion, with the time constant of 0.1 s
-    at_rest = np.array(braking([*Q0, 0.0, 0.0], np.zeros(4))).ravel()
+    at_rest = np.array(braking([*Q0, 0.0, 0.0], np.zeros(6))).ravel()
     np.testing.assert_allclose(at_rest, still, atol=1e-9)
 
 
@@ -299,7 +299,7 @@ def test_what_dry_friction_explains_is_no_disturbance() -> None:
     g = robot.gravity(Q0)
 
     def rest(torque: Any, v: Any, d: Any = (0.0, 0.0)) -> np.ndarray:
-        found, _ = unexplained([*Q0, *v], [*Q0, *v], g + np.array(torque), [*d, 0.0, 0.0], 0.05)
+        found, _ = unexplained([*Q0, *v], [*Q0, *v], g + np.array(torque), [*d, *np.zeros(4)], 0.05)
         return np.array(found).ravel()[:2]
 
     np.testing.assert_allclose(rest([1.9, -0.9], [0.0, 0.0]), 0.0, atol=1e-9)
@@ -325,9 +325,35 @@ def test_motion_shows_how_much_dry_friction_there_is(before: float, after: float
     dry -= plant.with_joints(friction=0.0).inverse_dynamics(Q0, mean, a, friction=True)
     share = 1.0 if before >= 0 else (after + before) / (after - before)  # of the time, forth less back
     tau = plant.with_joints(friction=0.0).inverse_dynamics(halfway, mean, a, friction=True) + share * dry
-    found, _ = unexplained([*Q0, *v], [*(Q0 + h * mean), *v_now], tau, [0.0, 0.0, *k], h)
+    found, _ = unexplained([*Q0, *v], [*(Q0 + h * mean), *v_now], tau, [0.0, 0.0, *k, 0.0, 0.0], h)
     expected = [-0.3, -0.3] if share >= 0.5 and after > 0 else k
     np.testing.assert_allclose(np.array(found).ravel()[2:], expected, atol=1e-9)
+
+
+def test_friction_that_holds_a_joint_is_overcome_by_and_by() -> None:
+    """At rest the direction of a planned motion adds up; fast motion has its own, and the way back undoes it first."""
+    robot = hc.load("planar_2r").with_joints(friction=[2.0, 1.0])
+    applied = reach(robot)._compiled.loop_functions["applied"]()
+    still, a, h = [*Q0, 0.0, 0.0], np.array([2e-3, -2e-3]), 0.05
+    taken = []
+    for w in (0.0, 0.01, -0.01):
+        constants = [*np.zeros(4), w, -w]
+        tau = np.array(applied(still, a, constants, h)).ravel()
+        taken.append(tau - robot.inverse_dynamics(Q0, [0, 0], a, friction=False))
+    np.testing.assert_allclose(taken, np.outer([0.04, 1.0, -1.0], [2.0, -1.0]), atol=3e-3)
+
+
+def test_resting_joints_forget_the_breakaway_velocity_in_motion() -> None:
+    controller = Controller(reach(hc.load("planar_2r").with_joints(friction=[2.0, 1.0])))
+    q, seen = np.array([0.8, 0.4]), []
+    for v in (*20 * [[0.0, 0.0]], [0.5, -0.5], [0.0, 0.0]):
+        controller.step(q, v)
+        seen.append(controller._engine["disturbance"][4:].copy())
+    most = controller._engine["trusted"][4:]
+    assert np.all(np.abs(seen[19]) == most) and np.allclose(most, 10 * 0.05 * 0.05)
+    assert np.all(seen[20] == 0.0) and np.any(seen[21] != 0.0)
+    controller.reset()
+    assert np.all(controller._engine["disturbance"] == 0.0)
 
 
 def test_gains_have_no_positive_feedback_of_velocities() -> None:

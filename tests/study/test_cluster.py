@@ -24,11 +24,11 @@ WITH_TESTS = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # which wo
 
 
 def episode(case: Any) -> dict[str, float]:
-    """Kills the worker it is in, once: as a machine that is switched off."""
+    """Kills the worker it is of, once: as a machine that is switched off."""
     once = Path(case["place"]) / "killed"
     if case.index == 30 and not once.exists():
         once.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getppid(), signal.SIGKILL)
     return {"x": case["mass"] + case.rng.normal()}
 
 
@@ -91,6 +91,23 @@ def test_a_cluster_gives_the_same_numbers_though_a_worker_is_killed(dask: Dask, 
     assert (tmp_path / "killed").exists()
     assert table.n_failed == 0
     assert np.array_equal(table["x"], study(tmp_path).run(60, on="here")["x"])
+
+
+def stops(case: Any) -> dict[str, float]:
+    if case.index == 3:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    if case.index == 4:
+        os._exit(3)
+    return {"x": case["mass"]}
+
+
+@pytest.mark.slow
+def test_an_episode_that_stops_its_process_is_a_row_on_a_cluster(dask: Dask, tmp_path: Path) -> None:
+    """Without a time limit too; workers live on."""
+    with pytest.warns(StudyWarning):
+        table = study(tmp_path, stops).run(10, on=dask.address)
+    assert table.failed["episode"].tolist() == [3, 4]
+    assert "stopped by signal" in table.failed["error"][0] and "code 3" in table.failed["error"][1]
 
 
 def rough(case: Any) -> dict[str, float]:

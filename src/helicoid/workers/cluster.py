@@ -10,8 +10,7 @@ from typing import Any
 
 from helicoid.interrupts import SIGNAL_CHECK_INTERVAL
 from helicoid.workers.child import Child, pickled
-from helicoid.workers.contract import Failure, Take, Work, WorkerError, WorkResult, no_beat
-from helicoid.workers.serving import unpickled
+from helicoid.workers.contract import Failure, Take, Work, WorkerError, WorkResult
 
 _TASKS_PER_THREAD = 2  # submitted at a time, so that no thread waits for its next task
 _CONNECT_TIMEOUT = "30 s"
@@ -24,8 +23,8 @@ class Cluster:
     Args:
         on: an address, to which every run connects, or a `Client`.
 
-    Every thread of a worker has its own copy of the work, since controllers have a memory. With a time limit
-    the work runs in a process of that thread, which can be terminated.
+    Every thread of a worker has a process of its own for the work, since controllers have a memory, and work
+    that crashes, hangs or is stopped is terminated without the worker.
     """
 
     is_local = False
@@ -150,10 +149,6 @@ _own = threading.local()
 
 
 def _do(payload: bytes, item: Any, time_limit: float | None) -> Any:
-    if time_limit is None:
-        if getattr(_own, "payload", None) != payload:
-            _own.work, _own.payload = unpickled(payload), payload
-        return _own.work(item, no_beat)
     child: Child | None = getattr(_own, "child", None)
     if child is None or getattr(_own, "child_payload", None) != (payload, time_limit):
         if child is not None:

@@ -47,7 +47,7 @@ def torque_cost(
     driven = list(robot.actuated) or list(range(robot.nv))
     weights = np.asarray(weight)[driven] if np.shape(weight) == (robot.nv,) else weight
     if reference is None:
-        q, theta, (d, _) = symbols["q"], symbols.system.theta, symbols.system.of_joints(robot.nv)
+        q, theta, (d, *_) = symbols["q"], symbols.system.theta, symbols.system.of_joints(robot.nv)
         own = symbols.friction
         held = rigid_torque_at_rest(robot, q, theta) if own is None else torque_at_rest(own, q, theta)
         held = held + d if d.numel() else held

@@ -177,7 +177,7 @@ class Header:
         }
         missing, robot = self.structure.system.disturbance.numel(), self.structure.robot
         if missing:
-            missing = missing if robot is None else robot.nv  # the change of dry friction follows
+            missing = missing if robot is None else robot.nv  # what is known of dry friction follows
             rate = "rate of the state" if self.structure.carried is None else "acceleration"
             what = "torque" if self.structure.system.disturbed is None else rate
             functions[f"const double *{p}_disturbance(const {one})"] = [

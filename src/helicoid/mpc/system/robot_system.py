@@ -53,7 +53,7 @@ def robot_system(
     Where motors, with the forces of constraints, can compensate it (`is_driven`), a robot has a
     disturbance d, the torque that its model does not explain: τ = ID(q, v, a) + Aᵀ λ + d, and
     a = FD(q, v, τ - d). Where their joints have dry friction, the change k of that follows d: it is
-    (1 + k) bound σ.
+    (1 + k) bound σ. The breakaway velocity w follows, which the system itself does not depend on.
     """
     if formulation not in ("inverse_dynamics", "forward_dynamics"):
         raise InputError(f"formulation is 'inverse_dynamics' or 'forward_dynamics', got {formulation!r}")
@@ -96,7 +96,7 @@ def robot_system(
         control_share=share,
         symbols={"q": q, "v": v, "a": a, "tau": tau, **more},
         holds=holds,
-        disturbance=ca.vertcat(d, change),
+        disturbance=ca.vertcat(d, change, ca.SX.sym("w", change.numel())),
     )
 
 

@@ -68,7 +68,7 @@ class System:
         units: of the tangent space's coordinates where `tangent`, `retract` and `local` scale them, or empty.
         disturbance: a symbol d, of a robot the torque that its model does not explain, τ = ID(q, v, a) + d;
             of other systems a rate; empty where none is estimated. Of a robot with dry friction its relative
-            change k follows: see `of_joints`.
+            change k and the breakaway velocity w follow: see `of_joints`.
         disturbed: the coordinates of the tangent space whose rate has + d; None where d is a torque.
     """
 
@@ -96,10 +96,14 @@ class System:
         """Parameters of all nodes that change at run time: θ, then d."""
         return ca.vertcat(self.theta, self.disturbance)
 
-    def of_joints(self, nv: int) -> tuple[Expression, Expression]:
-        """The disturbance torque d and the change k of dry friction of a robot, each nv or none."""
-        count = min(nv, self.disturbance.numel())
-        return self.disturbance[:count], self.disturbance[count:]
+    def of_joints(self, nv: int) -> tuple[Expression, Expression, Expression]:
+        """The disturbance torque d, the change k of dry friction and the breakaway velocity w, each nv or none.
+
+        w is the planned velocity that joints held by dry friction did not take up (`JointFriction.ahead`).
+        """
+        d = self.disturbance
+        few, many = min(nv, d.numel()), min(2 * nv, d.numel())
+        return d[:few], d[few:many], d[many:]
 
     @property
     def nx(self) -> int:

@@ -12,6 +12,7 @@ from helicoid.robot import Robot
 
 EFFORT_FRACTION = 0.3  # of an effort limit
 SAMPLES, STEP = 256, 1e-3  # of the rates of an ODE; of their finite differences (s)
+BREAKAWAY_WIDTHS = 10.0  # at which tanh, of friction, is 1 to 4e-9: enough for light joints
 MAX_BOUND = 1e6  # within which states and controls are sampled
 
 
@@ -19,13 +20,15 @@ def largest_disturbance(structure: Structure, engine: SqpSolver) -> Array:
     """Bounds of the estimate of d: torques of a robot's joints, or rates of an ODE or a vehicle.
 
     They follow from the constraints at construction; zero if a control of an ODE is unbounded. The change of
-    dry friction of driven joints is within -1 and 0.
+    dry friction of driven joints is within -1 and 0, their breakaway velocity within `BREAKAWAY_WIDTHS`.
     """
     if structure.robot is not None:
-        bounds = _of_joints(structure.robot)
-        joints = np.zeros(structure.system.disturbance.numel() - len(bounds))
-        joints[list(structure.robot.actuated) if len(joints) else []] = 1.0
-        return np.concatenate([bounds, joints])
+        bounds, driven = _of_joints(structure.robot), np.zeros(structure.robot.nv)
+        if structure.system.disturbance.numel() == len(bounds):
+            return bounds
+        assert structure.friction is not None
+        driven[list(structure.robot.actuated)] = 1.0
+        return np.concatenate([bounds, driven, BREAKAWAY_WIDTHS * structure.friction.rest_velocity * driven])
     low, high = _bounds(structure, engine)
     nu = structure.system.nu
     if not (np.isfinite(low[:nu]) & np.isfinite(high[:nu])).all():

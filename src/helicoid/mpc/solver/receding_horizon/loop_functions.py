@@ -64,13 +64,13 @@ class LoopFunctions:
     def _friction(self) -> JointFriction:
         friction = self.structure.friction
         assert friction is not None
-        _, change = self.structure.system.of_joints(self._robot.nv)
+        _, change, _ = self.structure.system.of_joints(self._robot.nv)
         return replace(friction, change=change) if change.numel() else friction
 
     @property
     def _disturbance(self) -> Expression:
         """d of a robot (nv); zero where none is estimated."""
-        d, _ = self.structure.system.of_joints(self._robot.nv)
+        d, *_ = self.structure.system.of_joints(self._robot.nv)
         return d if d.numel() else ca.SX.zeros(self._robot.nv)
 
     # The torque of a period ------------------------------------------------------------------------------
@@ -92,8 +92,10 @@ class LoopFunctions:
             halfway = system.retract(system.x, ca.vertcat(h / 2 * v + h**2 / 8 * a, h / 2 * a, more))
             (tau,) = ca.substitute([tau], [system.x], [halfway])
         if has_friction and friction:
-            later = ca.fmax(h, self._friction.interval)
-            tau = tau + self._friction.ahead(q, v + h * a, v + later * a, system.theta)
+            later = v + ca.fmax(h, self._friction.interval) * a
+            _, _, breakaway = system.of_joints(robot.nv)
+            later = later + breakaway if breakaway.numel() else later
+            tau = tau + self._friction.ahead(q, v + h * a, later, system.theta)
         return tau, h
 
     def _applied(self) -> ca.Function:
@@ -105,7 +107,8 @@ class LoopFunctions:
 
         Friction is that of the velocity at the end of the period, as a light joint obeys it at once, and dry
         friction has the direction of motion at the next node: from rest it is that of the planned motion, and
-        none where the joint is to stop.
+        none where the joint is to stop. Of a joint that stays at rest planned motions add up to the breakaway
+        velocity w, so that small ones overcome friction too.
         """
         system, (tau, period) = self.structure.system, self.applied_torque()
         return ca.Function("applied", [system.x, system.u, system.constants, period], [ca.densify(tau)])
@@ -211,7 +214,7 @@ class LoopFunctions:
         before, after = direction * v, direction * v_now
         reversing = (2 * after - 4 * ca.fabs(mean)) / (after - before)
         σ = ca.if_else(before < 0, ca.fmin(1 - reversing, 1), 1)
-        moves = ca.fmin(after, ca.fabs(mean)) > own.smoothing
+        moves = ca.fmin(after, ca.fabs(mean)) > min(own.smoothing, 3 * own.rest_velocity)
         known = ca.logic_and(ca.logic_and(moves, bound > 0), σ > MIN_MEAN_SIGN)
         return ca.if_else(known, direction * dry / ca.if_else(known, bound * σ, 1) - 1, present)
 

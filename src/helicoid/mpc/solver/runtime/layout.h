@@ -2,8 +2,8 @@
  *
  * The sizes are constants of the translation unit, so that the compiler unrolls and vectorises:
  *   NU controls, NX state (tangent), NXA state (coordinates), NPAR parameters of a node, NTHETA of all nodes,
- *   of which the last NDIST are the disturbance (disturbance.h), a torque, followed by the change of dry friction where there
- *   is any, or, with LACKS_RATE, of the rate of the state,
+ *   of which the last NDIST are the disturbance (disturbance.h), a torque, followed by the change of dry friction and the
+ *   breakaway velocity where there is any, or, with LACKS_RATE, of the rate of the state,
  *   NB, NG rows of a node that bound one variable / any expression, NBT, NGT the same of the last node,
  *   NGF of the NG that depend on more than q (of a robot), which come first,
  *   NTAU torques (of an ODE, controls) that are applied,

@@ -18,6 +18,12 @@
  * shows of its friction bounds the compensation from above. It is never more than the model's: a load that is not in the
  * model looks like friction until the joint moves back.
  *
+ * w follows k. Near its target a joint is planned to move so little that friction, compensated in proportion over a
+ * narrow width of velocity, holds it: a dead band. So planned changes of velocity that it does not take up add up in w,
+ * with a forgetting factor; w adds to the velocity that decides the direction of compensation, until the joint breaks
+ * away, and while it creeps. A plan to the other side has to undo w first, so friction holds the joint meanwhile: no
+ * chatter. Fast motion, or in the other direction, resets w.
+ *
  * For an ODE or a vehicle d is a rate, dx/dt = f(x, u) + d. A sample of it is the prediction error of f + d after one
  * period, over h, plus d. Since it is not known which state is the derivative of which, outliers (a jump that comes and
  * goes; a late step) are rejected by the median of the last three samples. */
@@ -29,6 +35,8 @@
 #define RESOLUTION 2e-3 /* plus the resolution of sensors (rad, m): less counts as no motion */
 #define MAX_GROWTH_AT_REST 0.07       /* of the largest d */
 #define MIN_LARGE_ERROR 0.3       /* of the largest d: larger errors are no noise */
+#define BREAKAWAY_MEMORY 1.0     /* (s) time constant of w */
+#define MAX_CREEP 2             /* of the largest w: a velocity beyond has a direction of its own */
 #define SHRINKING_FACTOR 4         /* by which d then shrinks faster */
 
 /* No disturbance is known before a start. */
@@ -95,7 +103,8 @@ static void learn_disturbance(mpc *s, int j, double moved, double rest) {
 static void learn_from_sample(mpc *s, const double *rest, const double *moved) {
   if (!all_finite(rest, NTAU) || !is_consistent(s, moved)) return;
   for (int j = 0; j < NTAU; j++) learn_disturbance(s, j, moved[j], rest[j]);
-  for (int j = NTAU; j < NDIST; j++) move_estimate(s, j, within(rest[j], -s->trusted[j], 0));
+  if (NDIST > NTAU)
+    for (int j = NTAU; j < 2 * NTAU; j++) move_estimate(s, j, within(rest[j], -s->trusted[j], 0));
 }
 #endif
 
@@ -111,6 +120,23 @@ static void update_disturbance(mpc *s) {
   }
   memcpy(s->previous, s->initial, NXA * sizeof(double));
   s->seen[0] += 1;
+}
+
+/* Update w by the planned accelerations, for the torque that is applied now. */
+static void update_breakaway(mpc *s, const double *planned) {
+#if !LACKS_RATE && NDIST > NTAU
+  if (!s->unexplained || s->loop[DISTURBANCE_SHARE] == 0) return;
+  const double h = s->loop[PERIOD], *v = s->initial + (int)s->loop[VELOCITY_AT];
+  for (int j = 0; j < NTAU; j++) {
+    const double most = s->trusted[2 * NTAU + j], w = s->disturbance[2 * NTAU + j];
+    const int own = fabs(v[j]) > MAX_CREEP * most || w * v[j] < -fabs(w) * most / 10;
+    const double sum = own ? 0 : exp(-h / BREAKAWAY_MEMORY) * w + h * planned[j];
+    s->disturbance[2 * NTAU + j] = isfinite(sum) ? within(sum, -most, most) : 0;
+  }
+  memcpy(s->theta + NTHETA - NTAU, s->disturbance + 2 * NTAU, NTAU * sizeof(double));
+#else
+  (void)s, (void)planned;
+#endif
 }
 
 /* Put d into the parameters of the next plan. */

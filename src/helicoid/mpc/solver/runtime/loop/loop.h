@@ -24,9 +24,12 @@
 
 /* The torque of node k of a plan for a period, in the state that the robot is in. Returns whether it is finite. */
 static int apply_control(mpc *s, const double *state, const double *x, const double *u, int64_t k) {
-  const double began = now();
+  const double began = now(), length = s->h[k] * duration_of(s, x), *v = x + k * NXA + (int)s->loop[VELOCITY_AT];
+  double planned[NTAU]; /* accelerations, of a robot */
   s->left_out = 0;
   if (s->applied) {
+    for (int j = 0; j < NTAU; j++) planned[j] = (v[NXA + j] - v[j]) / length;
+    if (x == s->x) update_breakaway(s, planned);
     const double *in[] = {state, u + k * NU, s->theta, s->loop + PERIOD};
     const ptrdiff_t stride[] = {0, 0, 0, 0};
     run(s, s->applied, in, stride, &s->torque, 1);
@@ -34,9 +37,6 @@ static int apply_control(mpc *s, const double *state, const double *x, const dou
     memcpy(s->torque, u + k * NU, NTAU * sizeof(double));
   if (!all_finite(s->torque, NTAU)) return 0;
   if (s->moving) {
-    const double length = s->h[k] * duration_of(s, x), *v = x + k * NXA + (int)s->loop[VELOCITY_AT];
-    double planned[NTAU];
-    for (int j = 0; j < NTAU; j++) planned[j] = (v[NXA + j] - v[j]) / length;
     limit_velocities(s, state, planned);
   } else
     clip(s);
