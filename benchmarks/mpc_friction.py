@@ -2,8 +2,8 @@
 
     python -m benchmarks.mpc_friction [targets] [seed] [formulation] [robots, by commas] [stiction|mujoco]
 
-Plants have exact stiction (`method="stiction"`), or are MuJoCo's, and friction 0.5 to 1.5 times that of the model. `xarm7`
-and `kinova` are those of example-robot-data.
+Plants have exact stiction (`method="stiction"`), or are MuJoCo's, and friction 0.5 to 1.5 times that of the
+model. `xarm7` and `kinova` are those of example-robot-data.
 """
 
 from __future__ import annotations
@@ -132,7 +132,8 @@ def main(
             controller = controller_of(robot_of(name, model), frame, friction, formulation)
             for factor in factors:
                 plant = robot_of(name, factor)
-                rows = [reach(controller, plant, frame, *one, kind) for one in cases(name, int(count), int(seed))]
+                given = cases(name, int(count), int(seed))
+                rows = [reach(controller, plant, frame, *one, kind) for one in given]
                 end, moving, fine = np.array(rows).T
                 print(
                     f"| {name} | {label} | {factor:g} | {np.median(end):.2f} / {end.max():.2f} | "
@@ -140,7 +141,9 @@ def main(
                     flush=True,
                 )
         p50, p99 = step_ratio(name, formulation)
-        print(f"{name}: steps with friction take {p50:.2f} (p50), {p99:.2f} (p99) of those without", flush=True)
+        print(
+            f"{name}: a step with friction takes {p50:.2f} (p50), {p99:.2f} (p99) of one without", flush=True
+        )
 
 
 if __name__ == "__main__":

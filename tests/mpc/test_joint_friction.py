@@ -330,32 +330,6 @@ def test_motion_shows_how_much_dry_friction_there_is(before: float, after: float
     np.testing.assert_allclose(np.array(found).ravel()[2:], expected, atol=1e-9)
 
 
-def test_friction_that_holds_a_joint_is_overcome_by_and_by() -> None:
-    """At rest the direction of a planned motion adds up; fast motion has its own, and the way back undoes it first."""
-    robot = hc.load("planar_2r").with_joints(friction=[2.0, 1.0])
-    applied = reach(robot)._compiled.loop_functions["applied"]()
-    still, a, h = [*Q0, 0.0, 0.0], np.array([2e-3, -2e-3]), 0.05
-    taken = []
-    for w in (0.0, 0.01, -0.01):
-        constants = [*np.zeros(4), w, -w]
-        tau = np.array(applied(still, a, constants, h)).ravel()
-        taken.append(tau - robot.inverse_dynamics(Q0, [0, 0], a, friction=False))
-    np.testing.assert_allclose(taken, np.outer([0.04, 1.0, -1.0], [2.0, -1.0]), atol=3e-3)
-
-
-def test_resting_joints_forget_the_breakaway_velocity_in_motion() -> None:
-    controller = Controller(reach(hc.load("planar_2r").with_joints(friction=[2.0, 1.0])))
-    q, seen = np.array([0.8, 0.4]), []
-    for v in (*20 * [[0.0, 0.0]], [0.5, -0.5], [0.0, 0.0]):
-        controller.step(q, v)
-        seen.append(controller._engine["disturbance"][4:].copy())
-    most = controller._engine["trusted"][4:]
-    assert np.all(np.abs(seen[19]) == most) and np.allclose(most, 10 * 0.05 * 0.05)
-    assert np.all(seen[20] == 0.0) and np.any(seen[21] != 0.0)
-    controller.reset()
-    assert np.all(controller._engine["disturbance"] == 0.0)
-
-
 def test_gains_have_no_positive_feedback_of_velocities() -> None:
     """Friction is feedforward: beside its sign, a gain would be a hundred times that of the rigid robot."""
     dry, none = (

@@ -97,7 +97,7 @@ class System:
         return ca.vertcat(self.theta, self.disturbance)
 
     def of_joints(self, nv: int) -> tuple[Expression, Expression, Expression]:
-        """The disturbance torque d, the change k of dry friction and the breakaway velocity w, each nv or none.
+        """Disturbance torque d, change k of dry friction, breakaway velocity w of a robot; each nv or none.
 
         w is the planned velocity that joints held by dry friction did not take up (`JointFriction.ahead`).
         """
