@@ -75,7 +75,8 @@ class Comparison:
         passive = nominal(model)
         rigid = robot.with_joints(stiffness=0.0).model if robot.nv else robot.model
         links = tuple(replace(link, gravity_compensation=None) for link in rigid.links)
-        still = replace(rigid, links=links, elastic=(), couplings=(), tendons=(), actuators=())
+        inert = tuple(replace(one, stiffness=0.0, damping=0.0) for one in smooth)
+        still = replace(rigid, links=links, elastic=(), couplings=(), tendons=inert, actuators=())
         bare = nominal(still).without_friction()
         q, v, a = (ca.SX.sym(name, n) for name, n in (("q", robot.nq), ("v", robot.nv), ("a", robot.nv)))
         self._dynamics = ca.Function(
@@ -199,10 +200,10 @@ def compare(path: Path, states: int, seed: int, ignore: list[str]) -> dict[str, 
     if compiled.nv == 0:
         return None
     try:
-        robot = hc.load(path, ignore=ignore or None)
-    except hc.HelicoidError as error:
+        comparison = Comparison(hc.load(path, ignore=ignore or None), compiled)
+    except hc.HelicoidError as error:  # also a singular mass matrix
         return str(error)
-    comparison, rng = Comparison(robot, compiled), np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     worst: dict[str, float] = collections.defaultdict(float)
     for _ in range(states):
         for name, error in comparison.errors(rng).items():

@@ -160,6 +160,10 @@ class _Builder:
         for name in self.rng.choice(self.single, min(3, len(self.single)), replace=False):
             tendon.wrap_joint(str(name), self.rng.normal())
         self._numbers(tendon)
+        if "armature" in self.on:  # of one joint: MuJoCo leaves out what couples branches
+            tendon = self.spec.add_tendon(name="geared", armature=self.rng.uniform(0.1, 1))
+            tendon.wrap_joint(str(self.rng.choice(self.single)), self.rng.normal())
+            self._numbers(tendon)
 
     def _spatial_tendon(self) -> None:
         rng, tendon = self.rng, self.spec.add_tendon(name="spatial")

@@ -93,7 +93,7 @@ def test_keyframes_follow_edits(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "tendon": '<tendon><fixed armature="1"><joint joint="hinge" coef="1"/></fixed></tendon>',
+    "polynomial": '<tendon><fixed damping="1 2"><joint joint="hinge" coef="1"/></fixed></tendon>',
 }
 
 

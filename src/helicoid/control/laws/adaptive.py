@@ -14,6 +14,7 @@ from helicoid.control.program.numbers import Number
 from helicoid.deprecation import former_order
 from helicoid.dynamics.forces.passive import elastic_torque
 from helicoid.dynamics.forces.springs import spring_torque
+from helicoid.dynamics.forces.tendon_inertia import tendon_coriolis_matrix, tendon_mass_matrix
 from helicoid.dynamics.physics import nominal
 from helicoid.dynamics.recursions.regressor import slotine_li_products
 from helicoid.errors import InputError
@@ -103,6 +104,8 @@ class AdaptiveControl(JointTrackingLaw):
         physics = nominal(robot.model)
         tau, forces = slotine_li_products(robot.model, physics, x["q"], x["v"], v_r, a_r, pi, s)
         tau += physics.armature * a_r + x["damping"] * s
+        tau += tendon_mass_matrix(robot.model, x["q"]) @ a_r
+        tau += tendon_coriolis_matrix(robot.model, x["q"], x["v"]) @ v_r
         tau += spring_torque(robot.model, x["q"]) + elastic_torque(robot.model, physics, x["q"])
         tau += self._friction_torque(x, x["v_ref"])
         # At a torque limit the tracking error is not caused by the parameters alone.

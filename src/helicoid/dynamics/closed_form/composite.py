@@ -22,6 +22,7 @@ from typing import NamedTuple
 import casadi as ca
 
 from helicoid._typing import Expression
+from helicoid.dynamics.forces.tendon_inertia import tendon_coriolis_matrix, tendon_mass_matrix
 from helicoid.dynamics.physics import Moments, Physics, moments, rigid_inertia_times
 from helicoid.dynamics.recursions.composites.composite import (
     ElementaryJoint,
@@ -108,7 +109,8 @@ def matrices(
             bodies[parent] = below._replace(
                 mass=add_distributions(below.mass, mass), B=below.B.plus(carried.B.to_parent(motion))
             )
-    return M + ca.diag(physics.armature), C, g
+    M += ca.diag(physics.armature) + tendon_mass_matrix(model, q)
+    return M, C + tendon_coriolis_matrix(model, q, v), g
 
 
 def _outward(tree: list[ElementaryJoint], physics: Physics, v: Expression) -> list[_ElementState]:

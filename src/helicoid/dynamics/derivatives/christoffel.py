@@ -17,6 +17,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
+from helicoid.dynamics.forces.tendon_inertia import tendon_mass_matrix
 from helicoid.dynamics.physics import Moments, Physics, rigid_inertia_times
 from helicoid.dynamics.recursions.composites.composite import (
     ElementaryJoint,
@@ -34,7 +35,7 @@ from helicoid.dynamics.recursions.composites.mass_distribution import (
 )
 from helicoid.dynamics.recursions.composites.regrouping import regrouped
 from helicoid.dynamics.recursions.crba import mass_matrix
-from helicoid.dynamics.tree import to_parent
+from helicoid.dynamics.tree import rate_matrix, to_parent
 from helicoid.geometry import so3
 from helicoid.model.model import WORLD, Model
 
@@ -122,7 +123,17 @@ def mass_matrix_changes(model: Model, physics: Physics, q: Expression) -> Tensor
         if parent != WORLD:
             moved = distribution_to_parent(carried[d], motion.R, motion.p)
             carried[parent] = add_distributions(carried[parent], moved)
+    of_tendons = tendon_mass_matrix(model, q)
+    if ca.depends_on(of_tendons, q):
+        dM = [one + other for one, other in zip(dM, along(model, of_tendons, q), strict=True)]
     return dM
+
+
+def along(model: Model, matrix: Expression, q: Expression) -> Tensor:
+    """The change of an nv × nv matrix along each velocity."""
+    nv = model.nv
+    changes = ca.jacobian(ca.vec(ca.densify(matrix)), q) @ rate_matrix(model, q)
+    return [ca.reshape(changes[:, k], nv, nv) for k in range(nv)]
 
 
 def structure_constants(model: Model, q: Expression) -> Array:

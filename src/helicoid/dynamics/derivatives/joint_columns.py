@@ -30,7 +30,7 @@ from helicoid.dynamics.derivatives.recursive import (
     passive_derivatives,
 )
 from helicoid.dynamics.physics import Physics, symmetric
-from helicoid.dynamics.recursions.aba import has_mimics
+from helicoid.dynamics.recursions.aba import ties_branches
 from helicoid.dynamics.recursions.composites.composite import (
     Composite,
     ElementaryJoint,
@@ -68,7 +68,7 @@ class Kinship(NamedTuple):
 
 def can_be_products(model: Model, physics: Physics) -> bool:
     """Whether each velocity belongs to one joint, and springs and friction act along single velocities."""
-    if has_mimics(model) or model.nv == 0:
+    if ties_branches(model) or model.nv == 0:
         return False
     q, v = ca.SX.sym("q", model.nq), ca.SX.sym("v", model.nv)
     return all(_is_diagonal(matrix) for matrix in passive_derivatives(model, physics, q, v))

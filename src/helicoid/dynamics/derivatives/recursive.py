@@ -20,6 +20,11 @@ import casadi as ca
 from helicoid._typing import Expression
 from helicoid.dynamics.forces.passive import acts, elastic_torque
 from helicoid.dynamics.forces.springs import spring_stiffness
+from helicoid.dynamics.forces.tendon_inertia import (
+    has_tendon_inertia,
+    tendon_inertia_torque,
+    tendon_mass_matrix,
+)
 from helicoid.dynamics.physics import Physics, moments, rigid_inertia_times
 from helicoid.dynamics.recursions.composites.composite import (
     Composite,
@@ -81,7 +86,13 @@ def inverse_dynamics_derivatives(
             composites[parent] = composites[parent].plus(composites[i].to_parent(motion))
             wrenches[parent] = wrenches[parent] + to_parent(motion, wrenches[i])
     springs, sliding = passive_derivatives(model, physics, q, v)
-    return Derivatives(result.dq + springs, result.dv + sliding, result.M + ca.diag(physics.armature))
+    M = result.M + ca.diag(physics.armature)
+    if has_tendon_inertia(model):
+        tau = tendon_inertia_torque(model, q, v, a)
+        springs += ca.jacobian(tau, q) @ rate_matrix(model, q)
+        sliding += ca.jacobian(tau, v)
+        M += tendon_mass_matrix(model, q)
+    return Derivatives(result.dq + springs, result.dv + sliding, M)
 
 
 def passive_derivatives(

@@ -15,6 +15,7 @@ from helicoid._typing import Expression
 from helicoid.dynamics.derivatives import recursive as derivatives
 from helicoid.dynamics.derivatives.christoffel import (
     Tensor,
+    along,
     as_output,
     coriolis_tensor,
     exchanged,
@@ -26,7 +27,6 @@ from helicoid.dynamics.recursions.composites.regrouping import regrouped
 from helicoid.dynamics.recursions.coriolis import coriolis_matrix
 from helicoid.dynamics.recursions.mass_inverse import times_inverse
 from helicoid.dynamics.recursions.rnea import bias, joint_friction
-from helicoid.dynamics.tree import rate_matrix
 from helicoid.geometry import so3
 from helicoid.model.model import WORLD, Model
 
@@ -54,7 +54,7 @@ def coriolis_matrix_derivatives(
     True
     """
     C = coriolis_matrix(model, physics, q, v)
-    return as_output(_along(model, C, q)), as_output(coriolis_tensor(model, physics, q))
+    return as_output(along(model, C, q)), as_output(coriolis_tensor(model, physics, q))
 
 
 def gravity_derivatives(model: Model, physics: Physics, q: Expression) -> Expression:
@@ -158,15 +158,8 @@ def _inverse_dynamics(
     for k in range(model.nv):
         dvdv[k][k, k] += sliding[k, k]
     return (
-        _along(model, first.dq, q),
-        exchanged(_along(model, first.dv, q)),
+        along(model, first.dq, q),
+        exchanged(along(model, first.dv, q)),
         dvdv,
         mass_matrix_changes(model, physics, q),
     )
-
-
-def _along(model: Model, matrix: Expression, q: Expression) -> Tensor:
-    """The change of a matrix along each velocity."""
-    nv = model.nv
-    changes = ca.jacobian(ca.vec(matrix), q) @ rate_matrix(model, q)
-    return [ca.reshape(changes[:, k], nv, nv) for k in range(nv)]

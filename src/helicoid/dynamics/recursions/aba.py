@@ -13,6 +13,7 @@ from typing import NamedTuple
 import casadi as ca
 
 from helicoid._typing import Expression
+from helicoid.dynamics.forces.tendon_inertia import has_tendon_inertia
 from helicoid.dynamics.linear import Factors, factor, solve
 from helicoid.dynamics.physics import Physics, moments, rigid_inertia_times, symmetric
 from helicoid.dynamics.recursions.composites.mass_distribution import rotate_symmetric
@@ -44,10 +45,10 @@ def forward_dynamics(
 ) -> Expression:
     """a = FD(q, v, τ), nv, in a number of operations linear in the number of bodies.
 
-    A mimic joint ties two branches together, which articulated bodies cannot express: such a robot is
-    solved through its mass matrix.
+    A mimic joint and the inertia of a tendon tie branches together, which articulated bodies cannot express:
+    such a robot is solved through its mass matrix.
     """
-    if has_mimics(model):
+    if ties_branches(model):
         return forward_dynamics_crba(model, physics, q, v, tau, wrenches)
     motions = joint_motions(model, q)
     biases = body_forces(model, physics, motions, q, v, ca.SX.zeros(model.nv), wrenches)
@@ -55,9 +56,9 @@ def forward_dynamics(
     return accelerations(model, motions, articulated_joints(model, physics, motions), torque, biases)
 
 
-def has_mimics(model: Model) -> bool:
-    """Whether any joint mimics another one."""
-    return any(body.joint.mimic is not None for body in model.bodies)
+def ties_branches(model: Model) -> bool:
+    """Whether any joint mimics another one, or a tendon has inertia."""
+    return any(body.joint.mimic is not None for body in model.bodies) or has_tendon_inertia(model)
 
 
 def articulated_joints(
@@ -79,8 +80,10 @@ def articulated_inertias(model: Model, physics: Physics, q: Expression) -> Expre
     >>> np.allclose(robot.articulated_inertias(q)[-1], robot.composite_inertias(q)[-1])
     True
     """
-    if has_mimics(model):
-        raise ModelError("articulated inertias do not exist where a joint mimics another one")
+    if ties_branches(model):
+        raise ModelError(
+            "articulated inertias do not exist where a joint mimics another one, or a tendon has inertia"
+        )
     inertias = _inward(model, physics, joint_motions(model, q), physics.inertias)[1]
     return ca.vertcat(ca.SX(0, 6), *inertias)
 

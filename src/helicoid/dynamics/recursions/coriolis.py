@@ -12,6 +12,7 @@ from __future__ import annotations
 import casadi as ca
 
 from helicoid._typing import Expression
+from helicoid.dynamics.forces.tendon_inertia import tendon_coriolis_matrix
 from helicoid.dynamics.physics import Physics, rigid_inertia_times
 from helicoid.dynamics.recursions.composites.composite import Composite, add_block, elements, motion_cross
 from helicoid.dynamics.recursions.composites.regrouping import regrouped
@@ -60,7 +61,7 @@ def coriolis_matrix(model: Model, physics: Physics, q: Expression, v: Expression
         if tree[i].parent != WORLD:
             parent = tree[i].parent
             composites[parent] = composites[parent].plus(composite.to_parent(tree[i].motion))
-    return C
+    return C + tendon_coriolis_matrix(model, q, v)
 
 
 def mass_matrix_dot(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import casadi as ca
 
 from helicoid._typing import Expression
+from helicoid.dynamics.forces.tendon_inertia import tendon_inertia_torque, tendon_mass_matrix
 from helicoid.dynamics.linear import factor, solve
 from helicoid.dynamics.physics import Moments, Physics, rigid_inertia_times
 from helicoid.dynamics.recursions.composites.carried_wrenches import CarriedWrenches
@@ -25,7 +26,7 @@ from helicoid.model.model import WORLD, Model
 
 
 def mass_matrix(model: Model, physics: Physics, q: Expression) -> Expression:
-    """M(q), nv × nv, symmetric; armature on its diagonal."""
+    """M(q), nv × nv, symmetric; armature on its diagonal, that of tendons between the joints they move."""
     motions = joint_motions(model, q)
     composites = [distribution(pi) for pi in regrouped(model, physics)]
     carried = CarriedWrenches(model, motions)
@@ -43,7 +44,7 @@ def mass_matrix(model: Model, physics: Physics, q: Expression) -> Expression:
                 composites[body.parent], distribution_to_parent(composites[i], R, p)
             )
             carried.pass_to_parent(i, F)
-    return diagonal + above + above.T + ca.diag(physics.armature)
+    return diagonal + above + above.T + ca.diag(physics.armature) + tendon_mass_matrix(model, q)
 
 
 def composite_inertias(model: Model, physics: Physics, q: Expression) -> Expression:
@@ -89,6 +90,8 @@ def forward_dynamics_crba(
 ) -> Expression:
     """a = M⁻¹ (τ - h(q, v) + Σ Jᵀ w_ext - springs - friction), nv, through the sparse factors of M."""
     motions = joint_motions(model, q)
-    forces = body_forces(model, physics, motions, q, v, ca.SX.zeros(model.nv), wrenches)
+    still = ca.SX.zeros(model.nv)
+    forces = body_forces(model, physics, motions, q, v, still, wrenches)
     driving = tau - joint_forces(model, motions, forces) - passive_torque(model, physics, q, v)
+    driving -= tendon_inertia_torque(model, q, v, still)
     return solve(factor(mass_matrix(model, physics, q), model.velocity_names), driving)

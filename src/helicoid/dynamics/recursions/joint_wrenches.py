@@ -14,6 +14,7 @@ import casadi as ca
 
 from helicoid._typing import Expression
 from helicoid.dynamics.forces.passive import passive_wrenches
+from helicoid.dynamics.forces.tendon_inertia import tendon_inertia_wrenches
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.recursions.composites.composite import elements
 from helicoid.dynamics.recursions.regressor import body_wrench
@@ -46,8 +47,9 @@ def joint_wrenches(
     """
     motions = joint_motions(model, q)
     acting = dict(wrenches or {})
-    for body, wrench in passive_wrenches(model, physics, q, v).items():
-        acting[body] = acting[body] + wrench if body in acting else wrench
+    for found in (passive_wrenches(model, physics, q, v), tendon_inertia_wrenches(model, q, v, a)):
+        for body, wrench in found.items():
+            acting[body] = acting[body] + wrench if body in acting else wrench
     forces = body_forces(model, physics, motions, q, v, a, acting, inertias=physics.inertias)
     return ca.horzcat(ca.SX(6, 0), *transmitted(model, motions, forces)).T
 

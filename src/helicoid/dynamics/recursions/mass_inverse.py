@@ -15,7 +15,7 @@ import casadi as ca
 from helicoid._typing import Expression
 from helicoid.dynamics.linear import factor, solve
 from helicoid.dynamics.physics import Physics
-from helicoid.dynamics.recursions.aba import accelerations, articulated_joints, has_mimics
+from helicoid.dynamics.recursions.aba import accelerations, articulated_joints, ties_branches
 from helicoid.dynamics.recursions.crba import mass_matrix
 from helicoid.dynamics.tree import joint_motions
 from helicoid.model.model import Model
@@ -41,7 +41,7 @@ def _ways(model: Model, physics: Physics, q: Expression, M: Expression) -> list[
     def by_factors(B: Expression) -> Expression:
         return solve(factors, B)
 
-    if model.nv == 0 or has_mimics(model):
+    if model.nv == 0 or ties_branches(model):
         return [by_factors]
     motions = joint_motions(model, q)
     joints = articulated_joints(model, physics, motions)

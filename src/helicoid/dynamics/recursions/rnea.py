@@ -17,6 +17,7 @@ import casadi as ca
 from helicoid._typing import Expression
 from helicoid.dynamics.forces.passive import acts, damper_torque, elastic_torque
 from helicoid.dynamics.forces.springs import spring_torque
+from helicoid.dynamics.forces.tendon_inertia import tendon_inertia_torque
 from helicoid.dynamics.friction import friction_torque, needs_load
 from helicoid.dynamics.physics import Physics, moments
 from helicoid.dynamics.recursions.composites.regrouping import regrouped
@@ -45,7 +46,8 @@ def inverse_dynamics(
     motions = joint_motions(model, q)
     forces = body_forces(model, physics, motions, q, v, a, wrenches)
     tau = joint_forces(model, motions, forces)
-    return tau + physics.armature * a + passive_torque(model, physics, q, v)
+    tau += physics.armature * a + tendon_inertia_torque(model, q, v, a)
+    return tau + passive_torque(model, physics, q, v)
 
 
 def passive_torque(model: Model, physics: Physics, q: Expression, v: Expression) -> Expression:
@@ -86,7 +88,7 @@ def coriolis(model: Model, physics: Physics, q: Expression, v: Expression) -> Ex
     motions = joint_motions(model, q)
     still = ca.SX.zeros(model.nv)
     forces = body_forces(model, physics, motions, q, v, still, gravity=ca.SX.zeros(3))
-    return joint_forces(model, motions, forces)
+    return joint_forces(model, motions, forces) + tendon_inertia_torque(model, q, v, still)
 
 
 def body_forces(

@@ -16,8 +16,10 @@ import numpy as np
 
 from helicoid._typing import Array, Expression
 from helicoid.compiler import Function, Input, Output
+from helicoid.dynamics.forces.tendon_inertia import tendon_mass_matrix
 from helicoid.dynamics.parametric import inertial_parameters
 from helicoid.dynamics.physics import SMOOTHING, nominal
+from helicoid.dynamics.tree import along_motion
 from helicoid.errors import InputError
 from helicoid.identification.identifiability.identifiability import Identifiability, from_rows, spanning_rows
 from helicoid.identification.linear.equations.regression import Regression
@@ -148,9 +150,11 @@ class BaseEquations:
         rate = self._reduced(of_rate, self._friction(v), ca.SX(nv, nv))
         # At a = 0 the nominal torque holds ∂(M v)/∂t as well, which belongs to the other term.
         still = ca.SX.zeros(nv)
+        of_tendons = tendon_mass_matrix(robot.model, q)
         moving = (robot.regressor(q, v, still) - of_rate) @ pi
+        moving += along_motion(robot.model, of_tendons, q, v) @ v
         rows = {
-            "momentum": ca.horzcat(momentum, of_momentum @ pi + J * v).T,
+            "momentum": ca.horzcat(momentum, of_momentum @ pi + J * v + of_tendons @ v).T,
             "rate": ca.horzcat(rate, self._nominal_torque(q, v, still) - moving).T,
         }
         return self._function("momentum_rows", {"q": q, "v": v}, rows)

@@ -1,4 +1,4 @@
-"""Tendons: lengths that depend on the configuration, with a spring, a damper and dry friction along them."""
+"""Tendons: lengths that depend on the configuration, with springs, dampers, friction and inertia."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from helicoid.model.parts import Placement
 if TYPE_CHECKING:
     from helicoid.model.model import Model
 
-NUMBERS = ("stiffness", "damping", "friction")
+NUMBERS = ("stiffness", "damping", "friction", "armature")
 """Numbers of a tendon that are zero or positive."""
 
 
@@ -79,6 +79,7 @@ class Tendon:
         stiffness: k (N/m) of U = ½ k e², where e is the length beyond the interval `rest`.
         damping: c (N·s/m) against the rate of L.
         friction: dry friction (N) against it.
+        armature: mass (kg) that moves with L.
         rest: interval of lengths (m) in which the spring is slack.
         range: lengths (m) that the description allows.
         offset: constant part (m), such as that of locked joints.
@@ -90,6 +91,7 @@ class Tendon:
     stiffness: float = 0.0
     damping: float = 0.0
     friction: float = 0.0
+    armature: float = 0.0
     rest: tuple[float, float] = (0.0, 0.0)
     range: tuple[float, float] = (-np.inf, np.inf)
     offset: float = 0.0
@@ -114,7 +116,7 @@ class Tendon:
 
     @property
     def acts(self) -> bool:
-        """Whether it has a force of its own, beside that of actuators."""
+        """Whether it has a force of its own, beside that of actuators and of its inertia."""
         return bool(self.stiffness or self.damping or self.friction)
 
 

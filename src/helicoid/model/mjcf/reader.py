@@ -28,10 +28,11 @@ from helicoid.model.mjcf.forces.actuators import (
     actuators,
     controls,
     with_actuated_joints,
+    with_actuated_tendons,
     without_coupled_ranges,
 )
 from helicoid.model.mjcf.forces.fluid import fluid_elements
-from helicoid.model.mjcf.forces.tendons import tendons
+from helicoid.model.mjcf.forces.tendons import inertia_across_branches, tendons
 from helicoid.model.mjcf.joints import BALL, FREE, JointAddress, body_chain, disabled
 from helicoid.model.mjcf.names import Names
 from helicoid.model.mjcf.origin import with_keyframes, with_origin
@@ -76,7 +77,7 @@ def _read(source: Compiled, floating: bool, ignore: Iterable[str]) -> Model:
         model = with_actuated_joints(model, source.model, addresses)
         held, inside = tendons(source.model, names, addresses)
         refusals.refuse("tendon", inside)
-        model = replace(model, tendons=tuple(held))
+        model = replace(model, tendons=tuple(with_actuated_tendons(held, source.model)))
         found = actuators(source.model, names, addresses, set(model.frames))
         about = replace(model.semantics, disabled=disabled_pairs(model, source.model, names))
         model = replace(model, semantics=about)
@@ -98,6 +99,10 @@ def _read(source: Compiled, floating: bool, ignore: Iterable[str]) -> Model:
         f'joint "{address.name}" is a ball, whose range is not among the limits of a robot'
         for j, address in enumerate(addresses)
         if address.kind == BALL and source.model.jnt_limited[j]
+    ]
+    texts += [
+        f'tendon "{name}": its armature couples branches, which MuJoCo leaves out of its mass matrix'
+        for name in inertia_across_branches(source.model, model.tendons)
     ]
     for text in (*texts, *refusals.ignored):
         warn(DoubtfulModelWarning(f"{source.name}: {text}"))

@@ -28,7 +28,7 @@ from helicoid.compiler import (
 from helicoid.dynamics.derivatives import joint_columns
 from helicoid.dynamics.derivatives.recursive import passive_derivatives
 from helicoid.dynamics.physics import Physics
-from helicoid.dynamics.recursions.aba import forward_dynamics, has_mimics
+from helicoid.dynamics.recursions.aba import forward_dynamics, ties_branches
 from helicoid.model.model import Model
 
 _MIN_VELOCITIES = 12  # from which loops are as fast as straight-line code, on chains and humanoids
@@ -88,7 +88,7 @@ def mass_matrix_inverse(
 def _applies(model: Model) -> bool:
     """Whether the robot is large enough, and each velocity belongs to one joint."""
     large = min(model.nv, len(model.bodies)) >= max(_MIN_VELOCITIES, native_lanes())
-    return large and not has_mimics(model)
+    return large and not ties_branches(model)
 
 
 def _diagonals(

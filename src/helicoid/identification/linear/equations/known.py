@@ -15,6 +15,7 @@ from helicoid.dynamics.forces.passive import (
     elastic_torque,
 )
 from helicoid.dynamics.forces.springs import spring_torque
+from helicoid.dynamics.forces.tendon_inertia import tendon_inertia_torque
 from helicoid.dynamics.friction import TERMS, friction_torque
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.recursions.rnea import friction_load
@@ -46,6 +47,7 @@ def _torque(
 ) -> Expression:
     nothing = ca.SX.zeros(model.nv)
     torque = nothing if "armature" in covered else physics.armature * a
+    torque += tendon_inertia_torque(model, q, v, a)
     if "spring" in covered:
         single = [body.joint.name for body in model.bodies if body.joint.type.nq == 1]
         model = with_joints(model, {"stiffness": dict.fromkeys(single, 0.0)})

@@ -16,6 +16,7 @@ from helicoid.model.connections.actuators import (
     Transmission,
     coupled_joints,
 )
+from helicoid.model.connections.tendons import Tendon
 from helicoid.model.mjcf.forces.tendons import tendon_names
 from helicoid.model.mjcf.joints import BALL, JointAddress, disabled
 from helicoid.model.mjcf.names import Names, fresh
@@ -138,10 +139,11 @@ def _unknown_laws(model: Any, i: int) -> Iterator[str]:
 
 
 def unsupported_additions(model: Any) -> Iterator[str]:
-    """Armature and damping of actuators that do not act on one coordinate."""
+    """Armature and damping of actuators that act neither on one coordinate nor on a tendon."""
     for what in ("armature", "damping"):
         for i, value in enumerate(np.asarray(getattr(model, f"actuator_{what}", np.zeros(0)))):
-            if value and not (_on_joint(model, i) and model.jnt_type[model.actuator_trnid[i][0]] > BALL):
+            single = _on_joint(model, i) and model.jnt_type[model.actuator_trnid[i][0]] > BALL
+            if value and not (single or int(model.actuator_trntype[i]) == TENDON):
                 yield f"<actuator name={model.actuator(i).name!r}>: its {what}"
 
 
@@ -182,6 +184,23 @@ def with_actuated_joints(robot: Model, model: Any, addresses: list[JointAddress]
         return replace(joint, armature=joint.armature + armature, damping=joint.damping + damping)
 
     return robot.replaced(joints=map(added, robot.joints))
+
+
+def with_actuated_tendons(found: list[Tendon], model: Any) -> list[Tendon]:
+    """The tendons with the armature and damping of their actuators."""
+    dampers, result = not disabled(model, "mjDSBL_DAMPER"), list(found)
+    for i in range(len(model.actuator_trntype)):
+        if int(model.actuator_trntype[i]) != TENDON or _in_disabled_group(model, i):
+            continue
+        zero, squared = np.zeros(i + 1), float(model.actuator_gear[i][0]) ** 2
+        target = int(model.actuator_trnid[i][0])
+        one = result[target]
+        result[target] = replace(
+            one,
+            armature=one.armature + squared * float(getattr(model, "actuator_armature", zero)[i]),
+            damping=one.damping + squared * float(getattr(model, "actuator_damping", zero)[i]) * dampers,
+        )
+    return result
 
 
 def without_coupled_ranges(robot: Model, found: list[Actuator]) -> list[Actuator]:

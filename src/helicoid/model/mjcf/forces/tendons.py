@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ def tendons(model: Any, names: Names, addresses: list[JointAddress]) -> tuple[li
     found, unsupported = [], []
     springs, dampers = (not disabled(model, f"mjDSBL_{flag}") for flag in ("SPRING", "DAMPER"))
     dry = not disabled(model, *FRICTION_OFF)
+    armature = getattr(model, "tendon_armature", np.zeros(model.ntendon))
     for i, name in enumerate(tendon_names(model)):
         first = int(model.tendon_adr[i])
         rows = range(first, first + int(model.tendon_num[i]))
@@ -52,11 +54,46 @@ def tendons(model: Any, names: Names, addresses: list[JointAddress]) -> tuple[li
                 stiffness=float(model.tendon_stiffness[i]) * springs,
                 damping=float(model.tendon_damping[i]) * dampers,
                 friction=float(model.tendon_frictionloss[i]) * dry,
+                armature=float(armature[i]),
                 rest=(lower, upper),
                 range=(shortest, longest),
             )
         )
     return found, unsupported
+
+
+def inertia_across_branches(model: Any, tendons: Iterable[Tendon]) -> list[str]:
+    """Names of tendons whose armature couples branches of the tree, which MuJoCo leaves out of its M."""
+    found = []
+    for i, one in enumerate(tendons):
+        if not one.armature:
+            continue
+        first = int(model.tendon_adr[i])
+        rows = range(first, first + int(model.tendon_num[i]))
+        things = [int(model.wrap_objid[k]) for k in rows]
+        if model.wrap_type[first] == JOINT:
+            moved = {int(model.jnt_bodyid[j]) for j in things}
+        else:
+            kinds = [int(model.wrap_type[k]) for k in rows]
+            paths = [
+                _movers(model, int(model.site_bodyid[thing])) if kind == SITE else set[int]()
+                for kind, thing in zip(kinds, things, strict=True)
+            ]
+            straight = [k for k in range(len(kinds) - 1) if kinds[k] == kinds[k + 1] == SITE]
+            moved = set[int]().union(*(paths[k] ^ paths[k + 1] for k in straight))
+        if not any(moved <= _movers(model, body) for body in moved):
+            found.append(one.name)
+    return found
+
+
+def _movers(model: Any, body: int) -> set[int]:
+    """The bodies with joints on the way from a body to the world."""
+    found = set()
+    while body:
+        if model.body_jntnum[body]:
+            found.add(body)
+        body = int(model.body_parentid[body])
+    return found
 
 
 def _side(model: Any, k: int) -> Array | None:

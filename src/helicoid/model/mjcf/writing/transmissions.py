@@ -103,9 +103,9 @@ def _numbers(tendon: Tendon) -> dict[str, str]:
     what = f"tendon {tendon.name!r}"
     found = {"name": tendon.name}
     rest = np.array(tendon.rest) - tendon.offset
-    for key, value in (("stiffness", tendon.stiffness), ("damping", tendon.damping)):
-        if value:
-            found[key] = words([value], what)
+    for key in ("stiffness", "damping", "armature"):
+        if getattr(tendon, key):
+            found[key] = words([getattr(tendon, key)], what)
     if tendon.stiffness:
         found["springlength"] = words(rest, what)
     if tendon.friction:
