@@ -47,6 +47,7 @@ def without_constraints(model: Any) -> Any:
     for flag in (off.mjDSBL_CONSTRAINT, off.mjDSBL_CONTACT, off.mjDSBL_ACTUATION):
         copy.opt.disableflags |= flag.value
     copy.jnt_actgravcomp[:] = 0
+    copy.actuator_actearly[:] = 0  # it is about the time step
     return copy
 
 
