@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from synthetic_logs import arm, recording, truth
 
 import helicoid as hc
 from helicoid.identification.linear.equations.regression import default_groups
+from helicoid.identification.logs.log import DoubtfulLogWarning
 
 ROBOT = arm()
 TRUTH = truth(ROBOT, 1)
@@ -82,6 +85,17 @@ def test_sigma_allows_for_wrong_gains_of_the_drives() -> None:
     assert by_doubt < 0.2 * by_trust
     with pytest.raises(hc.InputError, match="gain_uncertainty"):
         hc.identify_payload(UR5, encoder_log(0), "tool0", gain_uncertainty=-1.0)
+
+
+def test_gains_that_disagree_ask_for_a_known_load() -> None:
+    gains = np.array([1.0, 1.0, 1.4, 1.0, 1.0, 1.0])
+    with pytest.warns(DoubtfulLogWarning, match=r"'elbow_joint' by [+-]\d+ %.*with a known load") as caught:
+        hc.identify_payload(UR5, encoder_log(0, gains, 0.05), "tool0", cutoff=8.0)
+    assert "shoulder_pan_joint" not in str(caught[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DoubtfulLogWarning)
+        hc.identify_payload(UR5, encoder_log(0, 1.0, 0.05), "tool0", cutoff=8.0)
+        hc.identify_payload(UR5, encoder_log(0, gains, 0.05), "tool0", cutoff=8.0, gain_uncertainty=0.0)
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-4])

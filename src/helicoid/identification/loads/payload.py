@@ -35,6 +35,8 @@ from helicoid.robot import Robot
 _MIN_RELATIVE_RESIDUAL = 1e-6  # of the largest torque of the load: rounding
 _MIN_RESIDUAL_TO_GAIN = 1e-3  # a drive whose gain errs by 5 % is not linear to 5e-5
 _REWEIGHTINGS = 4
+_MAX_GAIN_DEVIATION = 4.0  # σ of its prior, of a gain from those of the other joints
+_MIN_JOINTS_TO_COMPARE_GAINS = 3
 _CURRENT_GAIN_UNCERTAINTY = 0.05  # relative σ of a drive's gain between its current and its torque
 
 
@@ -84,7 +86,8 @@ def identify_payload(
     effective samples. `gain_uncertainty` is the relative σ of each joint's torque: by default 0.05, since
     most arms compute it from currents, and 0 with force/torque sensors; give 0 for joint torque sensors.
     After identification without load a wrong gain scales the load's torque only, since the identified bodies
-    share it.
+    share it. Where gains of joints differ by more than that, a `DoubtfulLogWarning` says that a known load is
+    needed.
 
     >>> import numpy as np
     >>> import helicoid as hc
@@ -117,6 +120,12 @@ def identify_payload(
             warnings.warn(f"{log.source}: most likely, {wrong.text}", DoubtfulLogWarning, stacklevel=3)
         rows = _rows(equations, [samples.delayed(lag) for samples in stretches])
         fit = _fitted(rows, uncertainty, shared=result is not None)
+    if not log.wrenches and (odd := _disagreeing_gains(rows, fit.gain_errors, uncertainty)):
+        text = (
+            f"{log.source}: gains of joints disagree, {odd}: the mass of the load depends on which of them "
+            "are right. Find them with a known load, hc.drive_gains, or identify the robot without load first"
+        )
+        warnings.warn(text, DoubtfulLogWarning, stacklevel=3)
     return Payload(link, Inertia.from_parameters(fit.pi), np.max(list(fit.parts.values()), axis=0), fit.parts)
 
 
@@ -126,6 +135,15 @@ def _gain_uncertainty(given: float | None, log: Log) -> float:
     if not 0 <= given < np.inf:
         raise InputError(f"gain_uncertainty is a relative standard deviation, 0 or more; got {given}")
     return float(given)
+
+
+def _disagreeing_gains(rows: Sequence[_Row], errors: Array, uncertainty: float) -> str:
+    """Relative errors of gain that differ from those of the other joints by more than the prior allows."""
+    if uncertainty <= 0 or len(rows) < _MIN_JOINTS_TO_COMPARE_GAINS:
+        return ""
+    apart = errors - np.median(errors)
+    odd = np.flatnonzero(np.abs(apart) > _MAX_GAIN_DEVIATION * uncertainty)
+    return ", ".join(f"{rows[k].name!r} by {100 * apart[k]:+.0f} %" for k in odd)
 
 
 def _preparation(
@@ -149,6 +167,7 @@ class _Row(NamedTuple):
     Y: Array
     left: Array
     measured: Array
+    name: str
 
 
 def _rows(equations: _Equations, stretches: Sequence[Samples]) -> list[_Row]:
@@ -160,18 +179,19 @@ def _rows(equations: _Equations, stretches: Sequence[Samples]) -> list[_Row]:
         left = samples.y - low_pass(equations.known(*motion), samples.rate, samples.cutoff)
         for k, own in enumerate(parts):
             used = samples.weights[:, k] > 0
-            own.append(_Row(Y[used, k], left[used, k], samples.y[used, k]))
-    rows = [_Row(*(np.concatenate(one) for one in zip(*own, strict=True))) for own in parts]
+            own.append(_Row(Y[used, k], left[used, k], samples.y[used, k], equations.names[k]))
+    rows = [_Row(*map(np.concatenate, list(zip(*own, strict=True))[:3]), own[0].name) for own in parts]
     if equations.offsets:
-        rows = [_Row(*(one - one.mean(axis=0) for one in row)) for row in rows]
+        rows = [_Row(*(one - one.mean(axis=0) for one in row[:3]), row.name) for row in rows]
     return [row for row in rows if len(row.left)]
 
 
 class _Fit(NamedTuple):
-    """π of the load, and its σ by parts."""
+    """π of the load, its σ by parts, and the relative error of gain of each row."""
 
     pi: Array
     parts: dict[str, Array]
+    gain_errors: Array
 
 
 def _fitted(rows: Sequence[_Row], uncertainty: float, shared: bool) -> _Fit:
@@ -186,6 +206,7 @@ def _fitted(rows: Sequence[_Row], uncertainty: float, shared: bool) -> _Fit:
     least = max(_MIN_RELATIVE_RESIDUAL, _MIN_RESIDUAL_TO_GAIN * uncertainty)
     size = max(float(np.sqrt(np.mean(row.left**2))) for row in rows)
     scales, effective, pi = np.full(len(rows), size or 1.0), np.ones(len(rows)), np.zeros(10)
+    gain_errors = np.zeros(len(rows))
     for _ in range(_REWEIGHTINGS):
         along = [row.Y @ pi if shared else row.measured for row in rows]
         factors = [_marginal(*one, uncertainty) for one in zip(rows, along, scales, strict=True)]
@@ -194,7 +215,8 @@ def _fitted(rows: Sequence[_Row], uncertainty: float, shared: bool) -> _Fit:
             residual = row.left - row.Y @ pi
             if uncertainty > 0:
                 bound = (scales[k] / uncertainty) ** 2
-                residual = residual - d * (d @ residual) / (d @ d + bound)
+                gain_errors[k] = (d @ residual) / (d @ d + bound)
+                residual = residual - gain_errors[k] * d
             rms = max(float(np.sqrt(np.mean(residual**2))), least * size, 1e-12)
             time = float(autocorrelation_time(residual[:, None])[0])
             scales[k], effective[k] = rms * np.sqrt(time), len(residual) / time
@@ -206,7 +228,8 @@ def _fitted(rows: Sequence[_Row], uncertainty: float, shared: bool) -> _Fit:
     scores = [fit.moved_by(own[:, :10].T @ (own[:, 10] - own[:, :10] @ fit.pi)) for own in factors]
     scatter = np.linalg.norm(scores, axis=0) * np.sqrt(len(rows) / max(1, len(rows) - 1))
     total = np.linalg.norm(fit.spread, axis=1)
-    return _Fit(fit.pi, {"noise": noise, "noise and gains": np.maximum(total, noise), "scatter": scatter})
+    parts = {"noise": noise, "noise and gains": np.maximum(total, noise), "scatter": scatter}
+    return _Fit(fit.pi, parts, gain_errors)
 
 
 def _marginal(row: _Row, along: Array, scale: float, uncertainty: float) -> Array:
@@ -229,9 +252,9 @@ class _Equations(ABC):
 
     offsets = False  # whether each row has an unknown constant
 
-    def __init__(self, robot: Robot, link: str, rows: int) -> None:
+    def __init__(self, robot: Robot, link: str, names: Sequence[str]) -> None:
         frame = robot.model.frame(link)
-        self.robot, self.rows = robot, rows
+        self.robot, self.rows, self.names = robot, len(names), names
         self._own = slice(10 * frame.body, 10 * frame.body + 10)
         self._to_body = transformation(frame.placement.rotation, frame.placement.translation)
 
@@ -252,7 +275,7 @@ class _TorqueEquations(_Equations):
     """Joint torques of a robot, or of an identified one."""
 
     def __init__(self, robot: Robot, link: str, result: Identification | None) -> None:
-        super().__init__(robot, link, robot.nv)
+        super().__init__(robot, link, robot.model.velocity_names)
         self._result = result
 
     def _all(self, q: Array, v: Array, a: Array) -> Array:
@@ -270,7 +293,7 @@ class _WrenchEquations(_Equations):
     def __init__(
         self, robot: Robot, link: str, sensors: tuple[str, ...], bias: bool, carried: Carried
     ) -> None:
-        super().__init__(robot, link, 6 * len(sensors))
+        super().__init__(robot, link, [f"{sensor} {k}" for sensor in sensors for k in range(6)])
         self._sensors, self.offsets, self._carried = sensors, bool(bias), carried
         body = robot.model.frame(link).body
         if not any(_carries(robot, robot.model.frame(sensor).body, body) for sensor in sensors):
