@@ -18,7 +18,7 @@ import numpy as np
 
 import helicoid as hc
 from helicoid._typing import Array
-from helicoid.aerial.identification.result import judge
+from helicoid.aerial.identification.multirotor.result import judge
 from helicoid.aerial.identification.sampling import stretches
 
 SECONDS, STEP = 16.0, 0.004

@@ -36,7 +36,14 @@ from helicoid.aerial.control import (
 )
 from helicoid.aerial.fixed_wing import FixedWing
 from helicoid.aerial.frames import Angles, angles, attitude, to_z_down
-from helicoid.aerial.identification import FlightIdentification, FlightLog, identify
+from helicoid.aerial.identification import (
+    FixedWingIdentification,
+    FlightIdentification,
+    FlightLog,
+    MultirotorIdentification,
+    identify,
+    multistep,
+)
 from helicoid.aerial.multirotor import Multirotor
 from helicoid.aerial.propulsion.airfoil import Airfoil
 from helicoid.aerial.propulsion.jet import Jet
@@ -63,6 +70,7 @@ __all__ = [
     "EnergyRates",
     "Envelope",
     "FixedWing",
+    "FixedWingIdentification",
     "FlightIdentification",
     "FlightLog",
     "GeometricControl",
@@ -73,6 +81,7 @@ __all__ = [
     "MinimumSnap",
     "Motor",
     "Multirotor",
+    "MultirotorIdentification",
     "Performance",
     "Polars",
     "PositionControl",
@@ -101,6 +110,7 @@ __all__ = [
     "load",
     "load_factor",
     "minimum_snap",
+    "multistep",
     "names",
     "stall_speed",
     "stream",

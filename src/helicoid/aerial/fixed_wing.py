@@ -299,8 +299,9 @@ class FixedWing(Vehicle):
             derivative = f"C_{name}_{key}"
             if derivative in self.tables:
                 c = c + self._tabled(derivative, x) * quantity
-            elif key not in static and self.coefficients.get(derivative):
-                c = c + self.coefficients[derivative] * quantity
+            elif key not in static and derivative in self.coefficients:
+                value = self.coefficients[derivative]
+                c = c if isinstance(value, float) and value == 0 else c + value * quantity
         return c
 
     def _tabled(self, name: str, x: Mapping[str, Expression]) -> Expression:

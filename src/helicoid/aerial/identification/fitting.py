@@ -8,131 +8,121 @@ than that correlation (a sandwich estimator: White 1980; Newey and West 1987).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from helicoid._typing import Array
-from helicoid.aerial.identification.model import predicted, speeds
-from helicoid.aerial.identification.parameters import Layout
-from helicoid.aerial.identification.sampling import Stretch
 
-_BLOCK = 1.0  # s
-_STEP = 1e-3  # of the prior's deviation, for difference quotients
+STEP = 1e-3  # of the prior's deviation, for difference quotients
 _TOLERANCE = 0.03  # of the deviations found: change at which iterations end
 _MIN_NOISE = 1e-4  # m/s², rad/s²: of a channel
 _MAX_REJECTED = 8  # steps that do not descend, before the iterations end
-_MOVES_SPEEDS = ("speed_at_mean", "speed_slope", "voltage_exponent", "lag", "lag_ratio", "delay")
 
 
 class Fit(NamedTuple):
-    """Point, its covariance, and the deviation of the six residuals."""
+    """Point, its covariance, and the deviation of the residuals."""
 
     point: Array
     covariance: Array
     noise: Array
 
 
-class _Linear(NamedTuple):
-    residuals: list[Array]  # of each stretch, (M, 6)
-    jacobians: list[Array]  # (M, 6, parameters)
+class Part(NamedTuple):
+    """Residuals (M, channels) of a part of the samples, and their derivatives by `columns` of the point."""
+
+    residuals: Array
+    jacobian: Array
+    columns: NDArray[np.intp]
 
 
-def residuals(layout: Layout, data: Sequence[Stretch], point: Array) -> list[Array]:
-    """Measured less predicted, (M, 6) of each stretch; without the margins that the smoother shortens."""
-    (own,) = speeds(layout, data, point[None])
-    return [_inner(s, s.measured - predicted(layout, s, x, point)) for s, x in zip(data, own, strict=True)]
+class Problem(Protocol):
+    """Residuals of parts of the samples, with a normal prior."""
 
+    @property
+    def prior(self) -> Array:
+        """Mean of the prior."""
 
-def _inner(stretch: Stretch, rows: Array) -> Array:
-    return rows[stretch.window : -stretch.window] * stretch.present
+    @property
+    def spread(self) -> Array:
+        """Standard deviations of the prior."""
 
+    @property
+    def share(self) -> float:
+        """Of a sample beside the prior: what neighbours have in common counts once."""
 
-def _linearised(layout: Layout, data: Sequence[Stretch], point: Array) -> _Linear:
-    steps = _STEP * layout.spread
-    moving = [k for k, name in enumerate(layout.names) if name in _MOVES_SPEEDS]
-    points = np.stack([point, *(point + steps[k] * np.eye(len(point))[k] for k in moving)])
-    driven = speeds(layout, data, points)
-    left, slopes = [], []
-    for i, stretch in enumerate(data):
-        base = predicted(layout, stretch, driven[0][i], point)
-        J = np.empty((*base.shape, len(point)))
-        for k in range(len(point)):
-            other = point + steps[k] * np.eye(len(point))[k]
-            x = driven[1 + moving.index(k)][i] if k in moving else driven[0][i]
-            J[..., k] = (predicted(layout, stretch, x, other) - base) / steps[k]
-        inner = slice(stretch.window, -stretch.window)
-        left.append(_inner(stretch, stretch.measured - base))
-        slopes.append(J[inner] * stretch.present[:, None])
-    return _Linear(left, slopes)
+    @property
+    def block(self) -> int:
+        """Samples in a row whose residuals may be correlated."""
+
+    def residuals(self, point: Array) -> list[Array]:
+        """Measured less predicted, (M, channels) of each part."""
+
+    def linearised(self, point: Array) -> list[Part]:
+        """The same with derivatives."""
 
 
 def deviations(left: Sequence[Array]) -> Array:
-    """Standard deviation of each of the six channels; 1 of those that are not measured."""
+    """Standard deviation of each channel; 1 of those that are not measured."""
     size = np.sqrt(np.mean(np.concatenate(left) ** 2, axis=0))
     return np.where(size > 0, np.maximum(size, _MIN_NOISE), 1.0)
 
 
-def _cost(layout: Layout, left: Sequence[Array], share: float, point: Array) -> float:
+def _cost(problem: Problem, left: Sequence[Array], point: Array) -> float:
     """Twice the negative logarithm of the posterior, noise of each channel eliminated."""
-    pulled = (point - layout.prior) / layout.spread
+    pulled = (point - problem.prior) / problem.spread
     rows = sum(map(len, left))
-    return float(share * 2 * rows * np.sum(np.log(deviations(left))) + pulled @ pulled)
+    return float(problem.share * 2 * rows * np.sum(np.log(deviations(left))) + pulled @ pulled)
 
 
-def fit(layout: Layout, data: Sequence[Stretch], start: Array, iterations: int = 30) -> Fit:
-    """Parameters of stretches, from a start.
-
-    The smoother makes neighbours alike: of each of its windows one sample counts beside the prior.
-    """
-    share = 1.0 / data[0].window
+def fit(problem: Problem, start: Array, iterations: int = 30) -> Fit:
+    """The most probable point, from a start."""
     point, damping = np.array(start), 1e-3
-    linear = _linearised(layout, data, point)
+    parts = problem.linearised(point)
     for _ in range(iterations):
-        H, g = _normal(layout, linear, deviations(linear.residuals), share, point)
-        cost = _cost(layout, linear.residuals, share, point)
+        left = [part.residuals for part in parts]
+        H, g = _normal(problem, parts, deviations(left), point)
+        cost = _cost(problem, left, point)
         sigma = np.sqrt(np.diag(np.linalg.inv(H)))
         for _ in range(_MAX_REJECTED):
             change = np.linalg.solve(H + damping * np.diag(np.diag(H)), g)
-            change = np.clip(change, -layout.spread, layout.spread)
-            left = residuals(layout, data, point + change)
-            if np.isfinite(np.concatenate(left)).all() and _cost(layout, left, share, point + change) < cost:
+            change = np.clip(change, -problem.spread, problem.spread)
+            left = problem.residuals(point + change)
+            if np.isfinite(np.concatenate(left)).all() and _cost(problem, left, point + change) < cost:
                 break
             damping *= 8
         else:
             break
         damping = max(damping / 8, 1e-9)
         point = point + change
-        linear = _linearised(layout, data, point)
+        parts = problem.linearised(point)
         if np.all(np.abs(change) < _TOLERANCE * sigma):
             break
-    noise = deviations(linear.residuals)
-    return Fit(point, _covariance(layout, data, linear, noise, share, point), noise)
+    noise = deviations([part.residuals for part in parts])
+    return Fit(point, _covariance(problem, parts, noise, point), noise)
 
 
-def _normal(layout: Layout, linear: _Linear, noise: Array, share: float, point: Array) -> tuple[Array, Array]:
-    n = len(point)
-    H, g = np.diag(1 / layout.spread**2), (layout.prior - point) / layout.spread**2
-    for r, J in zip(linear.residuals, linear.jacobians, strict=True):
-        A, b = (J / noise[:, None]).reshape(-1, n), (r / noise).ravel()
-        H += share * (A.T @ A)
-        g += share * (A.T @ b)
+def _normal(problem: Problem, parts: Sequence[Part], noise: Array, point: Array) -> tuple[Array, Array]:
+    H, g = np.diag(1 / problem.spread**2), (problem.prior - point) / problem.spread**2
+    for r, J, columns in parts:
+        A, b = (J / noise[:, None]).reshape(-1, len(columns)), (r / noise).ravel()
+        H[np.ix_(columns, columns)] += problem.share * (A.T @ A)
+        g[columns] += problem.share * (A.T @ b)
     return H, g
 
 
-def _covariance(
-    layout: Layout, data: Sequence[Stretch], linear: _Linear, noise: Array, share: float, point: Array
-) -> Array:
+def _covariance(problem: Problem, parts: Sequence[Part], noise: Array, point: Array) -> Array:
     n = len(point)
-    H, _ = _normal(layout, linear, noise, share, point)
+    H, _ = _normal(problem, parts, noise, point)
     scores = []
-    for stretch, r, J in zip(data, linear.residuals, linear.jacobians, strict=True):
-        each = share * np.einsum("mkp,mk->mp", J / noise[:, None], r / noise)
-        size = max(1, round(_BLOCK / stretch.dt))
-        scores += [each[k : k + size].sum(axis=0) for k in range(0, len(each), size)]
+    for r, J, columns in parts:
+        each = np.zeros((len(r), n))
+        each[:, columns] = problem.share * np.einsum("mkp,mk->mp", J / noise[:, None], r / noise)
+        scores += [each[k : k + problem.block].sum(axis=0) for k in range(0, len(each), problem.block)]
     S = np.stack(scores)
     S = S - S.mean(axis=0)
     blocks = len(S)
-    middle = S.T @ S * blocks / max(blocks - min(n, blocks // 2), 1) + np.diag(1 / layout.spread**2)
+    middle = S.T @ S * blocks / max(blocks - min(n, blocks // 2), 1) + np.diag(1 / problem.spread**2)
     inverse = np.linalg.inv(H)
     return inverse @ middle @ inverse

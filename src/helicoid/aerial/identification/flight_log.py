@@ -22,8 +22,9 @@ COLUMNS = {
     "attitude": 4,
     "position": 3,
     "velocity": 3,
+    "air_data": 3,
 }
-"""Channels, and how many columns each has; 0: one for each rotor."""
+"""Channels, and how many columns each has; 0: one for each rotor or control."""
 _MIN_SAMPLES = 8
 
 
@@ -48,13 +49,15 @@ class FlightLog:
 
     Args:
         t: times (s) of the channels given without their own; None where all have.
-        command: of each rotor (N, rotors): pulse width, throttle, or speed (rad/s), in any unit.
+        command: of each rotor (N, rotors): pulse width, throttle, or speed (rad/s), in any unit. Of an
+            aircraft its controls in their order: elevator, aileron, rudder (rad), and throttle (0 to 1).
         voltage: of the battery (V).
         speed: measured, of each rotor (rad/s).
         gyro: angular velocity (rad/s) in the axes of the sensor, (N, 3).
         accelerometer: specific force (m/s²) in the axes of the sensor, (N, 3): +9.81 along z at rest.
         attitude: quaternions (w, x, y, z), body to world, (N, 4).
         position, velocity: of the root's origin in the world (m, m/s), (N, 3).
+        air_data: airspeed (m/s), angle of attack and sideslip (rad) at the root, (N, 3).
         source: name in messages.
 
     >>> import numpy as np
@@ -73,6 +76,7 @@ class FlightLog:
     attitude: Any = None
     position: Any = None
     velocity: Any = None
+    air_data: Any = None
     source: str = "flight"
     channels: Mapping[str, Channel] = field(init=False)
 
@@ -83,7 +87,9 @@ class FlightLog:
             if given is not None:
                 found[name] = self._channel(name, given)
         if "command" not in found:
-            raise InputError(f"{self.source}: a flight has the commands of its rotors: command=")
+            raise InputError(
+                f"{self.source}: a flight has the commands of its rotors or control surfaces: command="
+            )
         if "gyro" not in found and "attitude" not in found:
             raise InputError(
                 f"{self.source}: a flight has gyro= and accelerometer=, or attitude= and position=, or all"
@@ -174,6 +180,22 @@ class FlightLog:
         from helicoid.aerial.identification.readers import read_ulog
 
         return read_ulog(path, motors)
+
+    @staticmethod
+    def from_bag(
+        path: str | os.PathLike[str], topics: Mapping[str, str] | None = None, z_down: bool = False
+    ) -> FlightLog:
+        """From a ROS bag: a .bag file of ROS 1, a folder of ROS 2, or an .mcap or .db3 file.
+
+        Channels are found by message types: Imu, PoseStamped, TransformStamped, Odometry, BatteryState,
+        JointState (speeds of rotors), Actuators, RCOut and Float64MultiArray (commands). Where several topics
+        may be one, or others hold it, `topics` says which: {"command": "/motors", "air_data":
+        "/probe:data"}, a topic, with a field if the type does not say it. `z_down` states axes forward,
+        right, down, and a world north, east, down. Needs `pip install 'helicoid[bags]'`.
+        """
+        from helicoid.aerial.identification.bags import read_bag
+
+        return read_bag(path, topics, z_down)
 
     def __repr__(self) -> str:
         rates = ", ".join(f"{name} {c.rate:.4g} Hz" for name, c in self.channels.items())

@@ -26,7 +26,9 @@ _PREFIXES = {
     "attitude": ("attitude", "quaternion", "quat", "q"),
     "position": ("position", "pos", "p"),
     "velocity": ("velocity", "vel", "v"),
+    "air_data": ("air_data",),
 }
+_AIR_DATA = ("airspeed", "alpha", "beta")
 _Z_DOWN = np.array([1.0, -1.0, -1.0])
 _BETAFLIGHT_G = 2048.0  # units of the accelerometer per g, unless the header of the log says otherwise
 
@@ -35,7 +37,7 @@ def z_up(name: str, values: Array) -> Array:
     """A channel in axes forward, right, down (world north, east, down), in ours."""
     if name == "attitude":
         return values * np.concatenate([[1.0], _Z_DOWN])
-    return values * _Z_DOWN if COLUMNS[name] == 3 else values
+    return values * _Z_DOWN if COLUMNS[name] == 3 and name != "air_data" else values
 
 
 def read_csv(
@@ -195,6 +197,9 @@ def _named(names: Sequence[str] | str | None, header: list[str], source: str) ->
 
 def _found(name: str, width: int, header: list[str]) -> list[str]:
     """Columns of a channel by usual names: gyro_x, accelerometer[1], motor_3."""
+    lower = [one.lower() for one in header]
+    if name == "air_data" and all(one in lower for one in _AIR_DATA):
+        return [header[lower.index(one)] for one in _AIR_DATA]
     for prefix in _PREFIXES[name]:
         if width == 0:
             pattern = re.compile(rf"{prefix}_?(?:\[(\d+)\]|(\d+))", re.IGNORECASE)
@@ -205,7 +210,6 @@ def _found(name: str, width: int, header: list[str]) -> list[str]:
         for names in ([f"{prefix}{mid}{e}" for e in _ENDINGS[width]] for mid in ("_", "", ".")):
             if width == 1:
                 names = [prefix]
-            lower = [one.lower() for one in header]
             if all(one in lower for one in names):
                 return [header[lower.index(one)] for one in names]
     return []

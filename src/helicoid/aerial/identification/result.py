@@ -1,23 +1,21 @@
-"""Result of identifying an aircraft from flights."""
+"""Result of identifying a vehicle from flights, and its errors on flights that were left out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.aerial.identification.fitting import residuals
 from helicoid.aerial.identification.flight_log import FlightLog
-from helicoid.aerial.identification.model import predicted, speeds
-from helicoid.aerial.identification.parameters import Layout
-from helicoid.aerial.identification.sampling import Stretch, stretches
-from helicoid.aerial.multirotor import Multirotor
-from helicoid.arrays import real_array
+from helicoid.aerial.identification.sampling import Stretch
+from helicoid.aerial.vehicle import Vehicle
 from helicoid.errors import InputError
+
+_MAX_FOLDS = 4
 
 CHANNELS = ("force x", "force y", "force z", "angular x", "angular y", "angular z")
 """Specific force (m/s²) and angular acceleration (rad/s²) along the axes of the inertial sensor."""
@@ -53,20 +51,29 @@ class Predicted(NamedTuple):
     predicted: Array
 
 
+class Summary(NamedTuple):
+    """Whether a vehicle predicts better than a constant, the reasons if not, and notes."""
+
+    doubts: list[str]
+    notes: list[str]
+
+
 @dataclass(frozen=True, eq=False)
-class FlightIdentification:
-    """Result of `hc.aerial.identify`.
+class FlightIdentification(ABC):
+    """Result of `hc.aerial.identify`: a `MultirotorIdentification` or a `FixedWingIdentification`.
 
     Attributes:
-        vehicle: the identified vehicle; its controls are rotor speeds, which `speeds` gives of commands.
+        vehicle: the identified vehicle.
         names, values, sigma: parameters and their standard deviations; `described`, what they were before.
         pose_delays: by which poses are later than the gyroscope (s), by flight.
         held_out: errors on flights, or halves of the only one, that were left out of a fit.
         success: whether the vehicle is physical and predicts better than a constant; else `message` says why.
         notes: what else should be known.
+        point, covariance: parameters in the coordinates of the fit.
+        means: of the six channels over the flights: the constant that predictions are compared with.
     """
 
-    vehicle: Multirotor
+    vehicle: Vehicle
     names: tuple[str, ...]
     values: Array
     sigma: Array
@@ -76,46 +83,23 @@ class FlightIdentification:
     success: bool
     message: str
     notes: tuple[str, ...]
-    layout: Layout
     point: Array
     covariance: Array
     means: Array
+
+    @abstractmethod
+    def predict(self, flight: FlightLog) -> list[Predicted]:
+        """Specific force and angular acceleration of a flight, by stretches without gaps."""
+
+    @abstractmethod
+    def judged(self, flight: FlightLog) -> HeldOut:
+        """Errors on a flight, beside those of the mean of the fitted ones."""
 
     def __getitem__(self, name: str) -> float:
         """A parameter by name."""
         if name not in self.names:
             raise InputError(f"no parameter is called {name!r}; there are: {', '.join(self.names)}")
         return float(self.values[self.names.index(name)])
-
-    def speeds(self, command: ArrayLike, voltage: float | None = None) -> Array:
-        """Steady rotor speeds (rad/s) of commands; by default at the mean voltage of the flights."""
-        x = self.layout.speed_of(self.point, real_array("command", command))
-        if voltage is not None and self.layout.has("voltage_exponent"):
-            x = x * (voltage / self.layout.voltage) ** self["voltage_exponent"]
-        return np.maximum(x, 0.0)
-
-    def commands(self, speed: ArrayLike, voltage: float | None = None) -> Array:
-        """Commands for steady rotor speeds (rad/s), the inverse of `speeds`."""
-        x = real_array("speed", speed)
-        if voltage is not None and self.layout.has("voltage_exponent"):
-            x = x / (voltage / self.layout.voltage) ** self["voltage_exponent"]
-        if not self.layout.has("speed_at_mean"):
-            return x
-        slope = self["speed_slope"] / self.layout.command_scale
-        return self.layout.command_mean + (x - self["speed_at_mean"]) / slope
-
-    def predict(self, flight: FlightLog) -> list[Predicted]:
-        """Specific force and angular acceleration of a flight, by stretches without gaps."""
-        data = stretches(flight)[0]
-        (own,) = speeds(self.layout, data, self.point[None])
-        return [
-            Predicted(s.t, s.measured[:, :6], predicted(self.layout, s, x, self.point)[:, :6])
-            for s, x in zip(data, own, strict=True)
-        ]
-
-    def judged(self, flight: FlightLog) -> HeldOut:
-        """Errors on a flight, beside those of the mean of the fitted ones."""
-        return judge(self.layout, stretches(flight)[0], self.point, self.means, flight.source)
 
     def __str__(self) -> str:
         lines = [f"{name:24s}{x:12.5g} ± {s:<10.2g} {d:12.5g}" for name, x, s, d in zip(
@@ -129,18 +113,77 @@ class FlightIdentification:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes), self.message])
 
     def __repr__(self) -> str:
-        return (
-            f"FlightIdentification({self.vehicle.robot.name!r}, {len(self.names)} parameters: {self.message})"
-        )
+        name = self.vehicle.robot.name
+        return f"{type(self).__name__}({name!r}, {len(self.names)} parameters: {self.message})"
 
 
-def judge(layout: Layout, data: Sequence[Stretch], point: Array, means: Array, source: str) -> HeldOut:
-    """Errors of a point on stretches, beside those of constants."""
-    left = np.concatenate(residuals(layout, data, point))
-    measured = np.concatenate([s.measured[s.window : -s.window] * s.present for s in data])
+def errors_of(left: Sequence[Array], data: Sequence[Stretch], means: Array, source: str) -> HeldOut:
+    """Errors of residuals on stretches, beside those of constants."""
+    measured = np.concatenate([s.inner(s.measured) for s in data])
     present = data[0].present
     return HeldOut(
         source,
-        np.sqrt(np.mean(left**2, axis=0))[:6],
+        np.sqrt(np.mean(np.concatenate(left) ** 2, axis=0))[:6],
         np.sqrt(np.mean((measured - means * present) ** 2, axis=0))[:6],
     )
+
+
+def means_of(data: Sequence[Stretch]) -> Array:
+    """Means of the measured channels."""
+    return np.concatenate([s.measured for s in data]).mean(axis=0)
+
+
+def labels(logs: Sequence[FlightLog]) -> list[str]:
+    """Names of flights in messages."""
+    return [log.source if log.source != "flight" else f"flight {k + 1}" for k, log in enumerate(logs)]
+
+
+def held_out(
+    names: Sequence[str],
+    parts: Sequence[list[Stretch]],
+    error: Callable[[list[Stretch], list[Stretch], str], HeldOut],
+) -> tuple[HeldOut, ...]:
+    """Errors on each flight by a fit to the others; of one flight, of each half by the other.
+
+    `error` fits its first argument and is judged on the second.
+    """
+    groups = list(parts)
+    if len(parts) == 1:
+        groups, names = _halves(parts[0]), [f"{names[0]}, half {k}" for k in (1, 2)]
+    found = []
+    for k in range(min(len(groups), _MAX_FOLDS)):
+        others = [one for j, group in enumerate(groups) if j != k for one in group]
+        if others and groups[k]:
+            found.append(error(others, groups[k], names[k]))
+    return tuple(found)
+
+
+def _halves(data: list[Stretch]) -> list[list[Stretch]]:
+    if len(data) > 1:
+        total, at = sum(len(s.t) for s in data), 0
+        halves: list[list[Stretch]] = [[], []]
+        for one in data:
+            halves[at >= total / 2].append(one)
+            at += len(one.t)
+        return halves
+    (one,) = data
+    middle = len(one.t) // 2
+    return [[one.part(slice(0, middle))], [one.part(slice(middle, None))]]
+
+
+def compared_with_constants(held: Sequence[HeldOut]) -> Summary:
+    """Where specific force or angular acceleration is predicted worse than by a constant."""
+    doubts, notes = [], []
+    for one in held:
+        worse = one.worse_than_a_constant
+        total = [
+            name
+            for name, at in (("specific force", 0), ("angular acceleration", 3))
+            if one.total(at)[0] > one.total(at)[1]
+        ]
+        if total or "force z" in worse:
+            what = " and ".join(total) or "specific force along z"
+            doubts.append(f"{one.flight}: {what} predicted worse than by a constant")
+        elif worse:
+            notes.append(f"{one.flight}: {', '.join(worse)} predicted worse than by a constant")
+    return Summary(doubts, notes)

@@ -6,13 +6,14 @@ Prediction and measurement pass the same filter, so that it shifts neither: a Sa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from scipy.signal import savgol_filter
 
 from helicoid._typing import Array
-from helicoid.aerial.frames import GRAVITY
+from helicoid.aerial.frames import GRAVITY, to_z_down
 from helicoid.aerial.identification.flight_log import Channel, FlightLog
 from helicoid.errors import InputError
 
@@ -29,7 +30,9 @@ class Stretch:
 
     `command` is the channel itself, delays being unknown; `measured` holds specific force and angular
     acceleration (M, 6), then rotor speeds if they are measured, smoothed; `present` which are known.
-    `velocity` is that of the root in the body and `R` the attitude, None where unknown.
+    `velocity` is that of the root in the body, `R` the attitude, `air` the velocity through the air in the
+    body, None where unknown; `rates` and `force` are angular velocities and specific
+    forces that no smoother has passed.
     """
 
     t: Array
@@ -43,11 +46,28 @@ class Stretch:
     R: Array | None
     window: int
     flight: int
+    attitude: Array | None
+    rates: Array
+    force: Array
+    air: Array | None
+    height: Array | None
 
     @property
     def dt(self) -> float:
         """Period (s)."""
         return float(self.t[1] - self.t[0])
+
+    def inner(self, rows: Array) -> Array:
+        """Rows of measured channels without the margins that the smoother shortens."""
+        return rows[self.window : -self.window] * self.present
+
+    def part(self, rows: slice) -> Stretch:
+        """Some of the samples."""
+        own = {one.name: getattr(self, one.name) for one in fields(self)}
+        cut: dict[str, Any] = {
+            k: x[rows] for k, x in own.items() if isinstance(x, np.ndarray) and k != "present"
+        }
+        return replace(self, **cut)
 
     def smoothed(self, force: Array) -> Array:
         """Specific force through the smoother."""
@@ -138,8 +158,12 @@ def pose_clock(log: FlightLog) -> PoseClock:
     return PoseClock(delay, np.median(inertial - averaged(rates, t + delay, width), axis=0))
 
 
-def stretches(log: FlightLog, flight: int = -1) -> tuple[list[Stretch], PoseClock]:
+def stretches(
+    log: FlightLog, flight: int = -1, max_rate: float = _MAX_RATE, width: float | None = None
+) -> tuple[list[Stretch], PoseClock]:
     """Even stretches of a flight, numbered -1 if it is not one of those that are fitted.
+
+    `width` is that of the smoother (s).
 
     Raises:
         InputError: no second of it has all channels.
@@ -151,9 +175,10 @@ def stretches(log: FlightLog, flight: int = -1) -> tuple[list[Stretch], PoseCloc
     }
     inertial = "gyro" in channels
     main = channels["gyro" if inertial else "attitude"]
-    rate = float(np.clip(main.rate, _MIN_RATE, _MAX_RATE))
+    rate = float(np.clip(main.rate, _MIN_RATE, max_rate))
     dt = 1.0 / rate
-    window = 2 * max(round((_WINDOW_IMU if inertial else _WINDOW_POSE) * rate / 2), 2) + 1
+    width = (_WINDOW_IMU if inertial else _WINDOW_POSE) if width is None else width
+    window = 2 * max(round(width * rate / 2), 2) + 1
     found = [
         _stretch(t, channels, dt, window, flight)
         for t in _grids(channels, dt)
@@ -184,9 +209,10 @@ def _grids(channels: dict[str, Channel], dt: float) -> list[Array]:
 
 
 def _stretch(t: Array, channels: dict[str, Channel], dt: float, window: int, flight: int) -> Stretch:
-    R = velocity = None
+    attitude = R = velocity = None
     if "attitude" in channels:
-        R = _rotations(channels["attitude"], t, dt)
+        attitude = _even_attitudes(channels["attitude"], t, dt)
+        R = _rotations(attitude)
     positions = averaged(channels["position"], t, dt) if "position" in channels else None
     if R is not None:
         world: Array | None = None
@@ -216,17 +242,32 @@ def _stretch(t: Array, channels: dict[str, Channel], dt: float, window: int, fli
         measured = np.hstack([measured, savgol_filter(speed, window, 2, axis=0)])
         present = np.concatenate([present, np.ones(speed.shape[1], dtype=bool)])
     smooth_gyro = savgol_filter(gyro, window, 2, axis=0)
+    air = _through_the_air(averaged(channels["air_data"], t, dt)) if "air_data" in channels else None
+    height = None if positions is None else positions[:, 2]
     return Stretch(
-        t, channels["command"], voltage, speed, smooth_gyro, measured, present, velocity, R, window, flight
-    )
+        t, channels["command"], voltage, speed, smooth_gyro, measured, present, velocity, R, window, flight,
+        attitude, gyro, np.zeros((len(t), 3)) if force is None else force, air, height,
+    )  # fmt: skip
 
 
-def _rotations(attitude: Channel, t: Array, dt: float) -> Array:
-    """Rotation matrices (M, 3, 3) at even times, from normalised averages of quaternions."""
+def _through_the_air(air_data: Array) -> Array:
+    """Velocity through the air in the body (M, 3) of airspeed, angle of attack and sideslip."""
+    V, alpha, beta = air_data.T
+    down = np.stack([np.cos(alpha) * np.cos(beta), np.sin(beta), np.sin(alpha) * np.cos(beta)], axis=1)
+    return to_z_down(V[:, None] * down)
+
+
+def _even_attitudes(attitude: Channel, t: Array, dt: float) -> Array:
+    """Quaternions (M, 4) at even times: normalised averages, without jumps of the sign."""
     Q = attitude.values / np.linalg.norm(attitude.values, axis=1, keepdims=True)
     signs = np.cumprod(np.concatenate([[1.0], np.where(np.sum(Q[1:] * Q[:-1], axis=1) < 0, -1.0, 1.0)]))
     even = averaged(Channel(attitude.t, Q * signs[:, None]), t, dt)
-    w, x, y, z = even.T / np.linalg.norm(even, axis=1)
+    return even / np.linalg.norm(even, axis=1, keepdims=True)
+
+
+def _rotations(Q: Array) -> Array:
+    """Rotation matrices (M, 3, 3) of unit quaternions."""
+    w, x, y, z = Q.T
     rows = [
         [1 - 2 * (y**2 + z**2), 2 * (x * y - w * z), 2 * (x * z + w * y)],
         [2 * (x * y + w * z), 1 - 2 * (x**2 + z**2), 2 * (y * z - w * x)],

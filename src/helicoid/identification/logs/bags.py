@@ -47,7 +47,7 @@ def read_bag(
     """`Log.from_bag`."""
     source = os.fspath(path)
     requested = _joints_of(robot, joints)
-    with _opened(Path(source)) as (reader, deserialize):
+    with opened_bag(Path(source)) as (reader, deserialize):
         chosen = _topic(reader, topic, source)
         messages = list(_messages(reader, deserialize, chosen, source, max_bytes))
     if len(messages) < 2:
@@ -87,22 +87,26 @@ def _joints_of(robot: Robot | None, joints: Sequence[str] | None) -> tuple[str, 
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
-    """A reader of the bag, and the deserialiser of its messages."""
+def opened_bag(path: Path) -> Iterator[tuple[Any, Any]]:
+    """A reader of the bag, and the deserialiser of its messages; types of other packages are in the bag."""
     try:
         from rosbags.rosbag1 import Reader as Reader1
         from rosbags.rosbag2 import Reader as Reader2
-        from rosbags.typesys import Stores, get_typestore
+        from rosbags.typesys import Stores, get_types_from_msg, get_typestore
     except ImportError as error:
         raise HelicoidError("ROS bags need rosbags: pip install 'helicoid[bags]'") from error
 
     try:
         if path.suffix == ".bag":
             with Reader1(path) as first:
-                yield first, get_typestore(Stores.ROS1_NOETIC).deserialize_ros1
+                store = get_typestore(Stores.ROS1_NOETIC)
+                _register(store, first, get_types_from_msg)
+                yield first, store.deserialize_ros1
         else:
             with Reader2(path) as second:
-                yield second, get_typestore(Stores.LATEST).deserialize_cdr
+                store = get_typestore(Stores.LATEST)
+                _register(store, second, get_types_from_msg)
+                yield second, store.deserialize_cdr
     except HelicoidError:
         raise
     except Exception as error:  # decoders raise a dozen kinds of errors on damaged bytes
@@ -111,6 +115,14 @@ def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
             f"{path}: cannot be read as a bag, it may be damaged: {cause}. A bag is a .bag file of ROS 1, a "
             "folder with a metadata.yaml of ROS 2, or an .mcap or .db3 file"
         ) from error
+
+
+def _register(store: Any, reader: Any, types_of: Any) -> None:
+    """Add the message types that the bag defines and the store does not know."""
+    for one in reader.connections:
+        if one.msgtype not in store.fielddefs and one.msgdef.format.name == "MSG":
+            found = types_of(one.msgdef.data, one.msgtype)
+            store.register({name: fields for name, fields in found.items() if name not in store.fielddefs})
 
 
 def _topic(reader: Any, topic: str | None, source: str) -> str:

@@ -4,66 +4,38 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
-from helicoid.aerial.checks import real_numbers
 from helicoid.aerial.identification.fitting import Fit, fit
 from helicoid.aerial.identification.flight_log import FlightLog
-from helicoid.aerial.identification.parameters import Commands, Layout, layout_of
-from helicoid.aerial.identification.result import FlightIdentification, HeldOut, judge
+from helicoid.aerial.identification.multirotor.model import Residuals
+from helicoid.aerial.identification.multirotor.parameters import Commands, Layout, layout_of
+from helicoid.aerial.identification.multirotor.result import MultirotorIdentification, judge
+from helicoid.aerial.identification.result import (
+    HeldOut,
+    compared_with_constants,
+    held_out,
+    labels,
+    means_of,
+)
 from helicoid.aerial.identification.sampling import PoseClock, Stretch, stretches
 from helicoid.aerial.multirotor import Multirotor
 from helicoid.errors import DoubtfulModelWarning, HelicoidError, InputError
 
-_MAX_FOLDS = 4
 _MIN_TURN = 0.2  # rad/s, RMS of the angular velocity below which a flight tells little of moments
 _MAX_SIGMA_RATIO = 0.7  # of the prior's deviation: parameters with more are not identified
 
 
-def identify(
-    vehicle: Multirotor,
-    flights: FlightLog | Sequence[FlightLog],
-    *,
-    commands: Commands = "throttle",
-    known: Literal["mass", "thrust"] = "mass",
-    sensor: ArrayLike = (0.0, 0.0, 0.0),
-) -> FlightIdentification:
-    """Identify a multirotor from logs of its flights.
-
-    Found are: rotor speed as an affine function of the command, times a power of the voltage; lags of the
-    motors, up and down; the delay of commands, and that of poses against the gyroscope; drag torque,
-    inertia, centre of mass, drag of rotors and body; offset and misalignment of the inertial sensor. What the
-    flights do not tell stays at the description: each parameter has a normal prior about it.
-
-    Args:
-        vehicle: description, of one body: places of the rotors, their thrust constant, mass, and estimates
-            of the rest.
-        flights: one or more. Angular acceleration comes from gyroscopes, or from attitudes; specific force
-            from accelerometers, or from positions and attitudes. Samples need not be even.
-        commands: "throttle", pulse width and the like, of unknown scale; or "speed", rotor speeds (rad/s).
-        known: "mass", or "thrust" where speeds are given or measured: the mass is then found.
-        sensor: place of the accelerometer on the root (m).
-
-    Flights in wind count gusts as noise. A vehicle that predicts worse than a constant has `success` False.
-    The equations are those of `helicoid.aerial.identification.model`.
-    """
-    if not isinstance(vehicle, Multirotor):
-        raise InputError(f"identify takes a Multirotor as description; got {vehicle!r}")
+def identify_multirotor(
+    vehicle: Multirotor, logs: Sequence[FlightLog], commands: Commands, known: str, place: Array
+) -> MultirotorIdentification:
+    """`identify` of a multirotor; `place` is that of the accelerometer on the root (m)."""
     if vehicle.robot.nv != 6 or any(r.link not in (None, vehicle.robot.model.root) for r in vehicle.rotors):
         raise InputError("identify takes a Multirotor of one body: lock its joints")
-    logs = [flights] if isinstance(flights, FlightLog) else list(flights)
-    if not logs or not all(isinstance(log, FlightLog) for log in logs):
-        raise InputError(f"flights are hc.aerial.FlightLog, one or several; got {flights!r}")
     if commands not in ("throttle", "speed"):
         raise InputError(f"commands are 'throttle' or 'speed' (rad/s); got {commands!r}")
-    place = real_numbers("sensor", sensor)
-    if place.shape != (3,):
-        raise InputError(f"sensor is a place on the root (m), three numbers; got {sensor!r}")
     _check(vehicle, logs, commands, known)
     parts: list[list[Stretch]] = []
     clocks: list[PoseClock] = []
@@ -75,9 +47,13 @@ def identify(
     inertial = all("accelerometer" in log.channels for log in logs)
     bias = np.mean([clock.gyro_bias for clock in clocks], axis=0)
     layout = layout_of(vehicle, data, commands, place, bias, inertial)
-    whole = fit(layout, data, layout.prior)
-    held_out = _held_out(layout, logs, parts, whole.point)
-    return _result(layout, logs, clocks, data, whole, held_out, known)
+    whole = fit(Residuals(layout, data), layout.prior)
+
+    def error(others: list[Stretch], own: list[Stretch], name: str) -> HeldOut:
+        point = fit(Residuals(layout, others), whole.point, iterations=5).point
+        return judge(layout, own, point, means_of(others), name)
+
+    return _result(layout, logs, clocks, data, whole, held_out(labels(logs), parts, error), known)
 
 
 def _check(vehicle: Multirotor, logs: Sequence[FlightLog], commands: str, known: str) -> None:
@@ -106,58 +82,15 @@ def _check(vehicle: Multirotor, logs: Sequence[FlightLog], commands: str, known:
         )
 
 
-def _means(data: Sequence[Stretch]) -> Array:
-    return np.concatenate([s.measured for s in data]).mean(axis=0)
-
-
-def _held_out(
-    layout: Layout, logs: Sequence[FlightLog], parts: list[list[Stretch]], start: Array
-) -> tuple[HeldOut, ...]:
-    """Errors on each flight by a fit to the others; of one flight, of each half by the other."""
-    names = [log.source if log.source != "flight" else f"flight {k + 1}" for k, log in enumerate(logs)]
-    groups = parts
-    if len(parts) == 1:
-        groups, names = _halves(parts[0]), [f"{names[0]}, half {k}" for k in (1, 2)]
-    found = []
-    for k in range(min(len(groups), _MAX_FOLDS)):
-        others = [one for j, group in enumerate(groups) if j != k for one in group]
-        if not others or not groups[k]:
-            continue
-        own = fit(layout, others, start, iterations=5)
-        found.append(judge(layout, groups[k], own.point, _means(others), names[k]))
-    return tuple(found)
-
-
-def _halves(data: list[Stretch]) -> list[list[Stretch]]:
-    if len(data) > 1:
-        total, at = sum(len(s.t) for s in data), 0
-        halves: list[list[Stretch]] = [[], []]
-        for one in data:
-            halves[at >= total / 2].append(one)
-            at += len(one.t)
-        return halves
-    (one,) = data
-    middle = len(one.t) // 2
-    return [[_part(one, slice(0, middle))], [_part(one, slice(middle, None))]]
-
-
-def _part(stretch: Stretch, rows: slice) -> Stretch:
-    cut: dict[str, Any] = {
-        name: None if (x := getattr(stretch, name)) is None else x[rows]
-        for name in ("t", "voltage", "speed", "gyro", "measured", "velocity", "R")
-    }
-    return replace(stretch, **cut)
-
-
 def _result(
     layout: Layout,
     logs: Sequence[FlightLog],
     clocks: Sequence[PoseClock],
     data: Sequence[Stretch],
     whole: Fit,
-    held_out: tuple[HeldOut, ...],
+    held: tuple[HeldOut, ...],
     known: str,
-) -> FlightIdentification:
+) -> MultirotorIdentification:
     point, sigma = whole.point, np.sqrt(np.diag(whole.covariance))
     doubts, notes = [], []
     scale = float(np.exp(-layout.of(point, "thrust"))) if known == "thrust" else 1.0
@@ -169,18 +102,9 @@ def _result(
     except HelicoidError as error:
         found = layout.described
         doubts.append(f"no vehicle has these parameters, the described one is kept: {error}")
-    for one in held_out:
-        worse = one.worse_than_a_constant
-        total = [
-            name
-            for name, at in (("specific force", 0), ("angular acceleration", 3))
-            if one.total(at)[0] > one.total(at)[1]
-        ]
-        if total or "force z" in worse:
-            what = " and ".join(total) or "specific force along z"
-            doubts.append(f"{one.flight}: {what} predicted worse than by a constant")
-        elif worse:
-            notes.append(f"{one.flight}: {', '.join(worse)} predicted worse than by a constant")
+    compared = compared_with_constants(held)
+    doubts += compared.doubts
+    notes += compared.notes
     turning = np.sqrt(np.mean(np.concatenate([np.sum(s.gyro**2, axis=1) for s in data])))
     if turning < _MIN_TURN:
         notes.append("the flights hardly turn: fly rolls, pitches and yaws to identify moments and lags")
@@ -194,12 +118,11 @@ def _result(
         )
     if not all(s.velocity is not None for s in data):
         notes.append("without velocity or position and attitude, drag is not identified")
-    means = _means(data)
-    return FlightIdentification(
+    return MultirotorIdentification(
         found, layout.names, values, spread, described,
-        {log.source if log.source != "flight" else f"flight {k + 1}": clock.delay
-         for k, (log, clock) in enumerate(zip(logs, clocks, strict=True))},
-        held_out, not doubts, "; ".join(doubts) or "ok", tuple(notes), layout, point, whole.covariance, means,
+        {name: clock.delay for name, clock in zip(labels(logs), clocks, strict=True)},
+        held, not doubts, "; ".join(doubts) or "ok", tuple(notes), whole.point, whole.covariance,
+        means_of(data), layout,
     )  # fmt: skip
 
 

@@ -21,11 +21,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.aerial.identification.parameters import Layout
+from helicoid.aerial.identification.fitting import STEP, Part
+from helicoid.aerial.identification.multirotor.parameters import Layout
 from helicoid.aerial.identification.sampling import Stretch, held_average
 from helicoid.geometry import so3
 
 _LAG_BLEND = 0.02  # of the largest speed, as in the vehicle's own motors
+_BLOCK = 1.0  # s, over which gusts are correlated
+_MOVES_SPEEDS = ("speed_at_mean", "speed_slope", "voltage_exponent", "lag", "lag_ratio", "delay")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,3 +122,51 @@ def predicted(layout: Layout, stretch: Stretch, at: Speeds, point: Array) -> Arr
     if stretch.speed is not None:
         found.append(stretch.smoothed(at.driven))
     return np.hstack(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """The least squares problem of stretches; the smoother makes neighbours alike, a window counts once."""
+
+    layout: Layout
+    data: Sequence[Stretch]
+
+    @property
+    def prior(self) -> Array:
+        return self.layout.prior
+
+    @property
+    def spread(self) -> Array:
+        return self.layout.spread
+
+    @property
+    def share(self) -> float:
+        return 1.0 / self.data[0].window
+
+    @property
+    def block(self) -> int:
+        return max(1, round(_BLOCK / self.data[0].dt))
+
+    def residuals(self, point: Array) -> list[Array]:
+        """Measured less predicted, (M, 6) of each stretch; without the margins that the smoother shortens."""
+        (own,) = speeds(self.layout, self.data, point[None])
+        pairs = zip(self.data, own, strict=True)
+        return [s.inner(s.measured - predicted(self.layout, s, x, point)) for s, x in pairs]
+
+    def linearised(self, point: Array) -> list[Part]:
+        layout, columns = self.layout, np.arange(len(point))
+        steps = STEP * layout.spread
+        moving = [k for k, name in enumerate(layout.names) if name in _MOVES_SPEEDS]
+        points = np.stack([point, *(point + steps[k] * np.eye(len(point))[k] for k in moving)])
+        driven = speeds(layout, self.data, points)
+        found = []
+        for i, stretch in enumerate(self.data):
+            base = predicted(layout, stretch, driven[0][i], point)
+            J = np.empty((*base.shape, len(point)))
+            for k in range(len(point)):
+                other = point + steps[k] * np.eye(len(point))[k]
+                x = driven[1 + moving.index(k)][i] if k in moving else driven[0][i]
+                J[..., k] = (predicted(layout, stretch, x, other) - base) / steps[k]
+            slopes = J[stretch.window : -stretch.window] * stretch.present[:, None]
+            found.append(Part(stretch.inner(stretch.measured - base), slopes, columns))
+        return found
