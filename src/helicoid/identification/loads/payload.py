@@ -142,8 +142,11 @@ def _disagreeing_gains(rows: Sequence[_Row], errors: Array, uncertainty: float) 
     if uncertainty <= 0 or len(rows) < _MIN_JOINTS_TO_COMPARE_GAINS:
         return ""
     apart = errors - np.median(errors)
-    odd = np.flatnonzero(np.abs(apart) > _MAX_GAIN_DEVIATION * uncertainty)
-    return ", ".join(f"{rows[k].name!r} by {100 * apart[k]:+.0f} %" for k in odd)
+    return ", ".join(
+        f"{row.name!r} by {100 * off:+.0f} %"
+        for row, off in zip(rows, apart, strict=True)
+        if abs(off) > _MAX_GAIN_DEVIATION * uncertainty
+    )
 
 
 def _preparation(
@@ -180,9 +183,20 @@ def _rows(equations: _Equations, stretches: Sequence[Samples]) -> list[_Row]:
         for k, own in enumerate(parts):
             used = samples.weights[:, k] > 0
             own.append(_Row(Y[used, k], left[used, k], samples.y[used, k], equations.names[k]))
-    rows = [_Row(*map(np.concatenate, list(zip(*own, strict=True))[:3]), own[0].name) for own in parts]
+    rows = [
+        _Row(
+            np.concatenate([one.Y for one in own]),
+            np.concatenate([one.left for one in own]),
+            np.concatenate([one.measured for one in own]),
+            name,
+        )
+        for own, name in zip(parts, equations.names, strict=True)
+    ]
     if equations.offsets:
-        rows = [_Row(*(one - one.mean(axis=0) for one in row[:3]), row.name) for row in rows]
+        rows = [
+            _Row(Y - Y.mean(axis=0), left - left.mean(), measured - measured.mean(), name)
+            for Y, left, measured, name in rows
+        ]
     return [row for row in rows if len(row.left)]
 
 
