@@ -43,6 +43,24 @@ def real_array(what: str, value: Any, copy: bool = True) -> Array:
     return np.array(array) if copy else array
 
 
+def real_number(
+    value: Any, rule: str, low: float = -np.inf, high: float = np.inf, above: bool = False
+) -> float:
+    """One finite number from `low` to `high`, without `low` itself where it is to be `above`.
+
+    Raises:
+        InputError: the rule and the value.
+
+    >>> real_number(-1, "rate is positive (Hz)", low=0, above=True)
+    Traceback (most recent call last):
+    helicoid.errors.InputError: rate is positive (Hz); got -1
+    """
+    array = float_array(value, rule)
+    if array.shape == () and np.isfinite(array) and low <= array <= high and not (above and array == low):
+        return float(array)
+    raise InputError(f"{rule}; got {shown(value)}")
+
+
 def file_name(path: Any) -> str:
     """The name of a file or folder.
 

@@ -28,7 +28,7 @@ from helicoid.identification.linear.compression import (
 from helicoid.identification.linear.cross_validation import held_out
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.rows import thinning
-from helicoid.identification.linear.options import WITH_PRIOR, Estimator, Options
+from helicoid.identification.linear.options import WITH_PRIOR, Estimator, Options, read_cutoff
 from helicoid.identification.linear.selection import (
     Selected,
     excerpt,
@@ -135,7 +135,7 @@ def identify(
     >>> result.score(log).overall_relative < 1e-6
     True
     """
-    options = Options(estimator, form, regularisation, bounds, groups, cutoff, lag, dead_zone)
+    options = Options(estimator, form, regularisation, bounds, groups, read_cutoff(cutoff), lag, dead_zone)
     workers = None if on is None else executor(on)
     with one_blas_thread(), reporting(progress, "Identifying") as report:
         if workers is None and (isinstance(log, LogFiles) or _names_files(log)):

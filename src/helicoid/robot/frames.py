@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, get_args, overload
 
+from helicoid.arrays import shown
 from helicoid.dynamics.forces.external import check_movable
 from helicoid.dynamics.kinematics.frames import Reference, check_reference
 from helicoid.dynamics.recursions.joint_wrenches import Carried
@@ -35,11 +36,12 @@ def several_links(what: str, links: Sequence[str]) -> tuple[str, ...]:
     >>> several_links("wrenches", ["tool0"])
     ('tool0',)
     """
-    if isinstance(links, str) or not isinstance(links, Iterable):
-        raise InputError(f"{what} is a list of links, such as ['tool0']; got {links!r}")
-    named = tuple(links)
-    if not all(isinstance(link, str) for link in named):
-        raise InputError(f"{what} is a list of links, such as ['tool0']; got {named!r}")
+    try:
+        named: tuple[Any, ...] = () if isinstance(links, str) else tuple(links)
+    except Exception:  # nothing to iterate over, such as an array of no dimensions
+        named = (None,)
+    if isinstance(links, str) or not all(isinstance(link, str) for link in named):
+        raise InputError(f"{what} is a list of links, such as ['tool0']; got {shown(links)}")
     return named
 
 
@@ -160,8 +162,8 @@ def of_sensor(model: Model, frame: str, carried: Carried = "body") -> Chosen:
     links that are fixed to it, and all beyond.
     """
     check_movable(model, frame)
-    if carried not in get_args(Carried):
-        raise InputError(f"carried is 'body' or 'link'; got {carried!r}")
+    if not isinstance(carried, str) or carried not in get_args(Carried):
+        raise InputError(f"carried is 'body' or 'link'; got {shown(carried)}")
     return frame, carried
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.arrays import float_array, real_number, shown
 from helicoid.dynamics.recursions.joint_wrenches import Carried
 from helicoid.errors import InputError
 from helicoid.model.model import WORLD
@@ -25,6 +26,7 @@ Effect = Mapping[str, ArrayLike]
 ALL_CHANNELS = (*CHANNELS, "a", "wrench", "imu")
 
 _EFFECTS = ("noise", "bias", "delay", "quantisation", "missing", "bandwidth")
+_MAX_SAMPLES = 1e8
 _ALIKE = ("delay", "missing", "bandwidth")  # in the same unit for every channel
 
 
@@ -133,8 +135,14 @@ class Sensors:
             raise InputError("bandwidth is for v, tau, a, wrench and imu: positions have none")
         for name in ("wrenches", "imus"):
             several_links(name, getattr(self, name))
-        if self.rate is not None and not 0 < self.rate < np.inf:
-            raise InputError(f"rate is positive (Hz), or None for that of the trajectory; got {self.rate!r}")
+        if self.rate is not None:
+            real_number(
+                self.rate, "rate is positive (Hz), or None for that of the trajectory", 0.0, above=True
+            )
+        if not isinstance(self.accelerations, (bool, np.bool_)):
+            raise InputError(f"accelerations is True or False; got {shown(self.accelerations)}")
+        if not isinstance(self.seed, (int, np.integer)) or self.seed < 0:
+            raise InputError(f"seed is a whole number, 0 or more; got {shown(self.seed)}")
         object.__setattr__(self, "_effects", effects)
 
     def __call__(self, trajectory: Trajectory) -> Measurement:
@@ -214,20 +222,24 @@ def _by_channel(name: str, given: Any) -> dict[str, Array]:
         return {}
     if not isinstance(given, Mapping) and name not in _ALIKE:
         hint = "such as {'q': 1e-4, 'tau': 0.1}"
-        raise InputError(f"{name} has units, so that it is given by channel, {hint}; got {given!r}")
+        raise InputError(f"{name} has units, so that it is given by channel, {hint}; got {shown(given)}")
     by_channel = given if isinstance(given, Mapping) else dict.fromkeys(ALL_CHANNELS, given)
     for channel in by_channel:
         if channel not in ALL_CHANNELS:
             raise InputError(f"{name} names {channel!r}; the channels are {', '.join(ALL_CHANNELS)}")
-    arrays = {channel: np.atleast_1d(np.asarray(x, dtype=np.float64)) for channel, x in by_channel.items()}
+    rule = f"{name} takes finite numbers or vectors of them"
+    arrays = {channel: np.atleast_1d(float_array(x, rule)) for channel, x in by_channel.items()}
     if not all(np.all(np.isfinite(x)) and x.ndim == 1 for x in arrays.values()):
-        raise InputError(f"{name} takes finite numbers or vectors of them, got {given!r}")
+        raise InputError(f"{rule}; got {shown(given)}")
     return arrays
 
 
 def _times(t: Array, rate: float) -> Array:
     """From the first time on at that rate; a last sample is not lost to rounding."""
-    return t[0] + np.arange(int((t[-1] - t[0]) * rate * (1 + 1e-12)) + 1) / rate
+    count = (t[-1] - t[0]) * rate * (1 + 1e-12) + 1
+    if count > _MAX_SAMPLES:
+        raise InputError(f"rate {rate:g} Hz would give {count:.2g} samples of a motion of {t[-1] - t[0]:g} s")
+    return t[0] + np.arange(int(count)) / rate
 
 
 def _at(

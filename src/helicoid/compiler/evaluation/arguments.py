@@ -108,7 +108,7 @@ def _as_array(usage: str, item: Input, value: Any) -> Array:
         raise InputError(f"{where} has masked values: fill or drop them first")
     try:
         array = np.asarray(value)
-    except (ValueError, TypeError, NotImplementedError) as error:
+    except Exception as error:  # of `__array__` of a foreign type, too
         raise InputError(f"{where} must be an array of real numbers; got {_kind(value)}: {error}") from error
     if array.dtype.kind not in "iuf":
         hint = " (join CasADi scalars with casadi.vertcat)" if array.dtype.kind == "O" else ""

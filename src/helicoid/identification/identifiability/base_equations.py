@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array, Expression
+from helicoid.arrays import shown
 from helicoid.compiler import Function, Input, Output
 from helicoid.dynamics.forces.tendon_inertia import tendon_mass_matrix
 from helicoid.dynamics.parametric import inertial_parameters
@@ -47,8 +48,10 @@ class BaseEquations:
     def __post_init__(self) -> None:
         as_robot(self.robot, "identification")
         for group in self.groups:
-            if group not in _GROUPS:
-                raise InputError(f"{group!r} cannot be identified from torques; groups: {', '.join(_GROUPS)}")
+            if not isinstance(group, str) or group not in _GROUPS:
+                raise InputError(
+                    f"{shown(group)} cannot be identified from torques; groups: {', '.join(_GROUPS)}"
+                )
         if self.wrenches and {"friction", "armature"} & set(self.groups):
             raise InputError("wrenches do not depend on friction and armature; groups: inertia, payload")
         if self.robot.model.loops:

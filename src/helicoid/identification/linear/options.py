@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from helicoid.arrays import real_number, shown
 from helicoid.errors import InputError
 from helicoid.identification.linear.equations.rows import FORMS
 from helicoid.identification.linear.solving.consistent import Bounds
@@ -52,8 +53,10 @@ class Options:
             )
         if not 0 <= self.dead_zone < np.inf or (self.lag is not None and not np.isfinite(self.lag)):
             raise InputError(f"dead_zone (rad/s, 0 or more) and lag (s): got {self.dead_zone} and {self.lag}")
-        if self.groups is not None and (not self.groups or len(set(self.groups)) < len(self.groups)):
-            raise InputError(f"groups names the unknowns, each once, such as 'inertia'; got {self.groups!r}")
+        if self.groups is not None and not _are_names(self.groups):
+            raise InputError(
+                f"groups names the unknowns, each once, such as 'inertia'; got {shown(self.groups)}"
+            )
         if not logs:
             raise InputError("identify needs a log")
         for log in logs:
@@ -69,3 +72,18 @@ class Options:
             raise InputError("the estimator 'instrumental' needs joint torques in the form 'torque'")
         if robot.theta.groups:
             raise InputError("identify takes a robot of numbers; this one is parametric")
+
+
+def _are_names(groups: Any) -> bool:
+    """Whether these are names, none of them twice."""
+    if not isinstance(groups, (tuple, list)) or not all(isinstance(group, str) for group in groups):
+        return False
+    return 0 < len(groups) == len(set(groups))
+
+
+def read_cutoff(cutoff: Any) -> float | Literal["auto"] | None:
+    """A cut-off of a low-pass: a frequency above zero (Hz), "auto", or None for none; refuse all else."""
+    if cutoff is None or (isinstance(cutoff, str) and cutoff == "auto"):
+        return cutoff  # type: ignore[return-value]
+    rule = "cutoff is a frequency (Hz) above zero, 'auto', or None for no low-pass"
+    return real_number(cutoff, rule, 0.0, above=True)

@@ -11,13 +11,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.arrays import real_number, shown
 from helicoid.dynamics.recursions.joint_wrenches import Carried
 from helicoid.errors import InputError
 from helicoid.identification.diagnosis.wrenches import diagnose_wrenches
 from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.equations.regression import default_groups
 from helicoid.identification.linear.equations.stack import triangle
-from helicoid.identification.linear.options import Options
+from helicoid.identification.linear.options import Options, read_cutoff
 from helicoid.identification.linear.selection import excerpt, select
 from helicoid.identification.linear.solving.consistent import consistent_body
 from helicoid.identification.linear.solving.estimators import autocorrelation_time
@@ -107,6 +108,9 @@ def identify_payload(
     result = robot if isinstance(robot, Identification) else None
     bare = robot.nominal if isinstance(robot, Identification) else robot
     check(bare, log, moving=False)
+    if not isinstance(bias, (bool, np.bool_)):
+        raise InputError(f"bias is True or False; got {shown(bias)}")
+    cutoff = read_cutoff(cutoff)
     if log.wrenches:
         equations: _Equations = _WrenchEquations(bare, link, tuple(log.wrenches), bias, carried)
     else:
@@ -132,9 +136,7 @@ def identify_payload(
 def _gain_uncertainty(given: float | None, log: Log) -> float:
     if given is None:
         return 0.0 if log.wrenches else _CURRENT_GAIN_UNCERTAINTY
-    if not 0 <= given < np.inf:
-        raise InputError(f"gain_uncertainty is a relative standard deviation, 0 or more; got {given}")
-    return float(given)
+    return real_number(given, "gain_uncertainty is a relative standard deviation, 0 or more", 0.0)
 
 
 def _disagreeing_gains(rows: Sequence[_Row], errors: Array, uncertainty: float) -> str:

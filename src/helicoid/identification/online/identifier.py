@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import lapack, solve_triangular
 
 from helicoid._typing import Array
+from helicoid.arrays import float_array, real_number, shown
 from helicoid.errors import InputError
 from helicoid.identification.identifiability import prior
 from helicoid.identification.identifiability.base_equations import BaseEquations, with_theta
@@ -81,17 +82,19 @@ class OnlineIdentifier:
         cutoff: float = 20.0,
         wrenches: Sequence[str] = (),
     ) -> None:
-        if not 0.5 < forgetting <= 1.0:
-            raise InputError(f"forgetting lies between 0.5 and 1 (no forgetting), got {forgetting}")
-        if not spread > 0 or not cutoff > 0:
-            raise InputError(f"spread and cutoff are above zero, got {spread} and {cutoff}")
+        rule = "forgetting lies between 0.5 and 1 (no forgetting)"
+        forgetting = real_number(forgetting, rule, 0.5, 1.0, above=True)
+        spread = real_number(spread, "spread is a number above zero, at most 1e6", 0.0, 1e6, above=True)
+        cutoff = real_number(cutoff, "cutoff is a frequency (Hz) above zero", 0.0, above=True)
+        if not isinstance(groups, (str, tuple, list)):
+            raise InputError(f"groups are names such as 'inertia' or 'payload'; got {shown(groups)}")
         named = (groups,) if isinstance(groups, str) else tuple(groups)
         self._equations = BaseEquations(
             robot, named, payload_link, wrenches=several_links("wrenches", wrenches)
         )
         self._sigma = prior.noise(robot, noise, len(self._equations.wrenches))
         self._per_sigma = 1 / self._sigma
-        self._forgetting, self._cutoff = float(forgetting), float(cutoff)
+        self._forgetting, self._cutoff = forgetting, cutoff
         base = self._equations.identifiability
         if base.rank == 0:
             what = "wrenches" if wrenches else "torques"
@@ -168,12 +171,13 @@ class OnlineIdentifier:
         """
         if self._equations.wrenches:
             raise InputError("wrenches are used with measured accelerations: call update(q, v, a, wrenches)")
+        dt = real_number(dt, "dt is the time since the last sample (s), above zero", 0.0, above=True)
         ω, torque = self._cutoff, self._torque(tau).copy()
         momentum, rate = self._equations.momentum_rows(q, v)
         with np.errstate(over="ignore", invalid="ignore"):
             held = rate - ω * momentum
             here = np.vstack([held[:-1], torque - held[-1]]) * self._per_sigma
-        if not (np.isfinite(held).all() and np.isfinite(torque).all() and 0 < dt < np.inf):
+        if not (np.isfinite(held).all() and np.isfinite(torque).all()):
             raise InputError(_NOT_FINITE)
         if self._refused(here):
             self._filtered = None  # the filter starts again at the next sample
@@ -196,8 +200,12 @@ class OnlineIdentifier:
 
         min Σ ‖(Y θ - τ)/σ‖² + ‖θ - θ_last‖²: earlier windows enter by θ_last alone.
         """
-        rows = self._equations.torque_rows(np.atleast_2d(q), np.atleast_2d(v), np.atleast_2d(a))
-        measured = np.asarray(tau, dtype=np.float64)
+        motion = (
+            np.atleast_2d(float_array(x, f"{name} must be numbers"))
+            for name, x in zip("qva", (q, v, a), strict=True)
+        )
+        rows = self._equations.torque_rows(*motion)
+        measured = float_array(tau, "tau must be numbers")
         if measured.shape != (len(rows), self._rows.shape[1]):
             raise InputError(f"tau: expected {len(rows)} rows of {self._rows.shape[1]}, got {measured.shape}")
         rows[:, -1] = measured - rows[:, -1]
@@ -218,7 +226,7 @@ class OnlineIdentifier:
         )
 
     def _torque(self, tau: ArrayLike) -> Array:
-        torque = np.asarray(tau, dtype=np.float64)
+        torque = float_array(tau, "tau must be numbers")
         if self._equations.wrenches and torque.shape == (len(self._equations.wrenches), 6):
             torque = torque.ravel()
         if torque.shape != self._sigma.shape:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.arrays import shown
 from helicoid.errors import ModelError
 from helicoid.model.inertia import frozen_array
 
@@ -40,18 +41,19 @@ class ElasticElement:
     point_b: Array = field(default_factory=lambda: np.zeros(3))
 
     def __post_init__(self) -> None:
+        for what, given in (("name", self.name), ("link", self.link_a), ("link", self.link_b)):
+            if not isinstance(given, str):
+                raise ModelError(f"an elastic element has a {what}, a text; got {shown(given)}")
         for end in ("point_a", "point_b"):
             object.__setattr__(self, end, frozen_array(getattr(self, end), (3,), f"{end} of {self.name!r}"))
         for number in NUMBERS:
             try:
                 value = float(getattr(self, number))
-            except (TypeError, ValueError, OverflowError):
+            except Exception:  # of `__float__` of a foreign type, too
                 value = np.nan
             if not 0 <= value < np.inf:
-                given = getattr(self, number)
-                raise ModelError(
-                    f"elastic element {self.name!r}: {number} is zero or positive, got {given!r}"
-                )
+                given = shown(getattr(self, number))
+                raise ModelError(f"elastic element {self.name!r}: {number} is zero or positive, got {given}")
             object.__setattr__(self, number, value)
 
     @property

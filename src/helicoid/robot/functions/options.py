@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.arrays import shown
 from helicoid.dynamics.physics import SMOOTHING
 from helicoid.errors import InputError
 
@@ -46,8 +47,8 @@ class _Rule(NamedTuple):
 def _checked(option: str, value: Any) -> Any:
     try:
         return RULES[option].read(value)
-    except (TypeError, ValueError, NotImplementedError):
-        raise InputError(f"{RULES[option].rule} got {value!r}") from None
+    except Exception:  # of `__array__` of a foreign type, too
+        raise InputError(f"{RULES[option].rule} got {shown(value)}") from None
 
 
 def _within(condition: Callable[[Array], Any], shape: tuple[int, ...] = ()) -> Callable[[Any], Any]:

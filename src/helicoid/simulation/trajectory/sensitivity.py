@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.arrays import float_array, shown
 from helicoid.compiler import Iteration
 from helicoid.errors import InputError
 from helicoid.robot import Robot
@@ -42,8 +43,8 @@ class TrajectorySensitivity:
 
     def of(self, kind: str) -> tuple[Array, Array]:
         """∂q and ∂v by one of "q0", "v0", "theta", "tau"."""
-        if kind not in self.groups:
-            raise InputError(f"these are sensitivities by {', '.join(self.groups)}; got {kind!r}")
+        if not isinstance(kind, str) or kind not in self.groups:
+            raise InputError(f"these are sensitivities by {', '.join(self.groups)}; got {shown(kind)}")
         return self.q[..., self.groups[kind]], self.v[..., self.groups[kind]]
 
     def __repr__(self) -> str:
@@ -127,9 +128,8 @@ class _Steps:
 
 def sensitivity(trajectory: Trajectory, kinds: tuple[str, ...]) -> TrajectorySensitivity:
     """Forward sensitivities, see `Trajectory.sensitivity`."""
-    for kind in kinds:
-        if kind not in KINDS or kinds.count(kind) > 1:
-            raise InputError(f"sensitivities are by some of {', '.join(KINDS)}, each once; got {kinds!r}")
+    if not all(isinstance(kind, str) and kind in KINDS for kind in kinds) or len(set(kinds)) < len(kinds):
+        raise InputError(f"sensitivities are by some of {', '.join(KINDS)}, each once; got {shown(kinds)}")
     steps = _Steps(trajectory)
     robot, nv, n_theta = steps.robot, steps.robot.nv, len(steps.robot.theta)
     if "theta" in kinds and not n_theta:
@@ -212,10 +212,7 @@ def _seed(steps: _Steps, given: ArrayLike | None, name: str) -> Array:
 
 
 def _numbers(given: Any, name: str) -> Array:
-    try:
-        values = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} is an array of numbers; got {given!r}") from None
+    values = float_array(given, f"{name} is an array of numbers")
     if not np.all(np.isfinite(values)):
         raise InputError(f"{name} must be finite")
     return values
