@@ -160,6 +160,19 @@ def test_a_wrist_sensor_alone_identifies_the_mass_of_the_load() -> None:
     assert right.inertia.mass == pytest.approx(LOAD[0], abs=1e-6)
 
 
+@pytest.mark.parametrize("delay", [0.0, 0.02])
+def test_offsets_of_a_sensor_are_no_lag(delay: float) -> None:
+    """Whatever its offsets, the lag of the readings is that of the sensor, and σ that of the noise."""
+    robot = mounted()
+    loaded = robot.with_payload("tool0", *LOAD)
+    bias, noise = [0.3, -0.2, 0.1, 4.0, -6.0, 5.0], [0.02, 0.02, 0.02, 0.3, 0.3, 0.3]
+    effects = dict(noise={"wrench": noise}, bias={"wrench": bias}, delay={"wrench": delay})
+    sensors = hc.Sensors(**effects, wrenches=["sensor"], accelerations=True)
+    found = hc.identify_payload(robot, wrist_log(loaded, sensors), "tool0")
+    assert found.sigma[0] < 2e-3  # 0.3 N of 1,500 samples
+    assert abs(found.inertia.mass - LOAD[0]) < 4 * found.sigma[0]
+
+
 def test_the_sensor_carries_its_own_flange() -> None:
     """A flange of 0.4 kg below the sensor is known and no part of the load."""
     robot = hc.load("ur5").with_payload("tool0", 0.4, [0.0, 0.0, 0.02], 1e-4 * np.eye(3))

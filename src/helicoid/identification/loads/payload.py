@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,10 +19,11 @@ from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.equations.regression import default_groups
 from helicoid.identification.linear.equations.stack import triangle
 from helicoid.identification.linear.options import Options, read_cutoff
-from helicoid.identification.linear.selection import excerpt, select
+from helicoid.identification.linear.selection import Selected, excerpt, select
 from helicoid.identification.linear.solving.consistent import consistent_body
 from helicoid.identification.linear.solving.estimators import autocorrelation_time
-from helicoid.identification.logs.filtering import low_pass
+from helicoid.identification.loads.sensor_lag import Readings, offsets_and_lag
+from helicoid.identification.logs.filtering import bandwidth, low_pass
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import Samples, prepare
@@ -38,6 +39,7 @@ _MIN_RESIDUAL_TO_GAIN = 1e-3  # a drive whose gain errs by 5 % is not linear to 
 _REWEIGHTINGS = 4
 _MAX_GAIN_DEVIATION = 4.0  # σ of its prior, of a gain from those of the other joints
 _MIN_JOINTS_TO_COMPARE_GAINS = 3
+_FIRST_CUTOFF = 6.0  # times the bandwidth of the motion: low-pass of the fit that finds offsets
 _CURRENT_GAIN_UNCERTAINTY = 0.05  # relative σ of a drive's gain between its current and its torque
 
 
@@ -117,7 +119,7 @@ def identify_payload(
         equations = _TorqueEquations(bare, link, result)
     uncertainty = _gain_uncertainty(gain_uncertainty, log)
     with one_blas_thread():
-        cutoff, lag = _preparation(bare, result, log, cutoff)
+        cutoff, lag = _preparation(equations, result, log, cutoff)
         stretches = prepare(bare, log, cutoff)[0]
         wrong = diagnose_wrenches(bare, tuple(log.wrenches), stretches) if log.wrenches else None
         if wrong is not None:
@@ -152,18 +154,37 @@ def _disagreeing_gains(rows: Sequence[_Row], errors: Array, uncertainty: float) 
 
 
 def _preparation(
-    robot: Robot, result: Identification | None, log: Log, cutoff: float | Literal["auto"] | None
+    equations: _Equations, result: Identification | None, log: Log, cutoff: float | Literal["auto"] | None
 ) -> tuple[float | None, float]:
     """Cut-off (Hz) and lag (s): of the result, or selected within the log; an explicit cut-off has no lag."""
     if result is not None:
         return (result.cutoff if cutoff == "auto" else cutoff), result.lag
     if cutoff != "auto":
         return cutoff, 0.0
-    groups = ("inertia",) if log.wrenches else default_groups()
-    options = Options("ridge", "torque", 1.0, None, groups, "auto", None, 0.0)
-    with reporting(False, "Preparing") as report:
-        found = select(robot, excerpt(log), options, report)[0]
+    if log.wrenches:
+        return _sensor_preparation(equations, log)
+    found = _selected(equations.robot, log, default_groups(), None)
     return found.cutoff, found.lag
+
+
+def _selected(robot: Robot, log: Log, groups: Sequence[str], lag: float | None) -> Selected:
+    options = Options("ridge", "torque", 1.0, None, groups, "auto", lag, 0.0)
+    with reporting(False, "Preparing") as report:
+        return select(robot, excerpt(log), options, report)[0]
+
+
+def _sensor_preparation(equations: _Equations, log: Log) -> tuple[float | None, float]:
+    """The same of force/torque sensors, whose offsets and lag come from the equations of the load alone."""
+    band = bandwidth(np.asarray(log.q if log.v is None else log.v), log.rate)
+    parts = []
+    for samples in prepare(equations.robot, log, _FIRST_CUTOFF * band if band > 0 else None)[0]:
+        motion, own = (samples.q, samples.v, samples.a), (samples.rate, samples.cutoff)
+        Y, known = (low_pass(of(*motion), *own) for of in (equations.regressor, equations.known))
+        parts.append(Readings(Y, known, samples.y, samples.rate))
+    offsets, lag = offsets_and_lag(parts, equations.offsets)
+    measured = zip(log.wrenches.items(), offsets.reshape(-1, 6), strict=True)
+    known_offsets = replace(log, wrenches={link: wrench - offset for (link, wrench), offset in measured})
+    return _selected(equations.robot, known_offsets, ("inertia",), lag).cutoff, lag
 
 
 class _Row(NamedTuple):
