@@ -32,7 +32,7 @@ def functionality(extent: Extent, peers: Peers) -> Sheet:
         rows.append((label, *marks, "✓", *found))
     names = ("urdf2casadi", *THEIRS)
     columns = ("", *(f"{name}, published" for name in names), OURS, *ready)
-    note = "RBDL is not in the package registries: its columns are the published ones only."
+    note = "RBDL is not in the package registries: its columns are the published ones only. –: not offered."
     return Sheet("Table 4.1: dynamics that the libraries offer", columns, rows, note)
 
 
@@ -57,7 +57,10 @@ def differences(name: str, extent: Extent, peers: Peers) -> Sheet:
     )
     title = f"{TITLES[name]}: sums of absolute differences over {extent.states:,} random states"
     number = 2 + list(TITLES).index(name)
-    note = "Magnitude: sum of the absolute values. Torques are within the effort limits, hence large FD."
+    note = (
+        "Magnitude: sum of the absolute values. Torques are within the effort limits, hence large FD. –: not "
+        "offered by the library."
+    )
     return Sheet(f"Table 4.{number}: {title}", columns, rows, note)
 
 

@@ -71,7 +71,7 @@ def growth(peers: Peers, extent: Extent) -> Sheet:
     title = "Tables 5.4 to 5.10, figures 5.5 to 5.11: chains, and how many times longer others take"
     note = (
         f"urdf2casadi is not timed: compiling its long chains takes minutes each. The thesis has no counts "
-        f"of FD (CRBA) for the same reason. {RBDL}"
+        f"of FD (CRBA) for the same reason. {RBDL} –: not published, or not offered by the library."
     )
     return Sheet(title, columns, rows, note, labels=2)
 
@@ -94,7 +94,7 @@ def heidelberg_times(peers: Peers, extent: Extent) -> Sheet:
             rows.append((title, label, f"{found[OURS].operations:,}", f"{1e6 * ours:.3g}", *others))
     note = (
         "The thesis draws these figures without printing numbers. Others compute C̃ as ID without "
-        f"acceleration, in the same time. {RBDL}"
+        f"acceleration, in the same time. {RBDL} –: not offered by the library."
     )
     title = "Figures 6.1 to 6.3 (Heidelberg): one call, µs, and how many times longer others take"
     return Sheet(title, ("robot", "function", "ops", f"{OURS}, µs", *quick), rows, note, labels=2)
