@@ -14,6 +14,7 @@ import helicoid as hc
 from helicoid._typing import Array
 
 STEP = 0.001  # s
+HEIGHTFIELD_CONTACT = 0.004, 1.0  # s: with the default 0.02 s feet sink through triangles
 Feet = Mapping[str, Mapping[str, Any]]
 
 
@@ -75,6 +76,8 @@ class MuJoCoGround:
                 type=mujoco.mjtGeom.mjGEOM_HFIELD,
                 hfieldname="ground",
                 pos=[0, 0, float(heights.min())],
+                priority=1,
+                solref=HEIGHTFIELD_CONTACT,
                 **touching,
             )
         spec.option.timestep = STEP

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
-import helicoid as hc
 from benchmarks.mpc_trot import QUADRUPEDS, standing
+from benchmarks.walking.on_plants import DT, Fell, Plant, on_plant
 from helicoid._typing import Array
 from helicoid.walking import Gait, Walker
 
-FRICTION, PUSH, DT = 0.6, 50.0, 0.002
+PUSH = 50.0  # N
 DISTANCE, LONGEST = 10.0, 40.0  # m, s
-Plant = Literal["mujoco", "helicoid"]
 
 
 def walker(name: str, **options: float) -> Walker:
@@ -26,10 +22,6 @@ def walker(name: str, **options: float) -> Walker:
     a, b, c, d = QUADRUPEDS[name].feet
     settings: dict[str, float] = {"friction": 0.5, "dt": DT, **options}
     return Walker(robot, q, Gait(((a, b), (c, d))), foot_radius=QUADRUPEDS[name].radius, **settings)  # type: ignore[arg-type]
-
-
-class Fell(Exception):
-    """It fell."""
 
 
 @dataclass
@@ -107,46 +99,5 @@ class Episode:
 
 def run(episode: Episode, plant: Plant) -> str:
     """Let it walk; returns how it ended: "walked", "fell at ... s", "late", "moves on"."""
-    try:
-        (_on_mujoco if plant == "mujoco" else _on_helicoid)(episode)
-    except (Fell, hc.SimulationError) as error:
-        return str(error)
-    except StopIteration:
-        return "walked" if episode.success else "moves on"
-    return "late"
-
-
-def _feet(dog: Walker) -> tuple[tuple[str, ...], float]:
-    return dog.gait.feet, dog.foot_radius
-
-
-def _on_mujoco(episode: Episode) -> None:
-    from benchmarks.walking.mujoco_ground import MuJoCoGround, balls
-
-    dog = episode.dog
-    with tempfile.TemporaryDirectory() as folder:
-        ground = MuJoCoGround(
-            dog.robot, dog.posture, balls(*_feet(dog)), Path(folder), FRICTION, episode.mass
-        )
-    for k in range(round(LONGEST / DT)):
-        ground.hold(episode(k * DT, *ground.state()), DT, episode.push(k * DT))
-
-
-def _on_helicoid(episode: Episode) -> None:
-    dog = episode.dog
-    feet, radius = _feet(dog)
-    robot = dog.robot.with_parameters(episode.mass * dog.robot.parameters.values)
-    start = dog.posture + np.array([0, 0, 1e-6, *np.zeros(robot.nq - 3)])
-    hc.simulate(
-        robot,
-        start,
-        duration=LONGEST,
-        controller=episode,
-        dt=DT,
-        substeps=round(DT / 1e-3),
-        ground=hc.Ground(friction=FRICTION),
-        contacts=[hc.ContactPoint(foot, radius=radius) for foot in feet],
-        f_ext={dog.trunk: lambda t, q, v: np.concatenate([np.zeros(3), episode.push(t)])},
-        expressed_in="world",
-        progress=False,
-    )
+    ended = on_plant(episode, plant, LONGEST)
+    return ("walked" if episode.success else "moves on") if ended == "done" else ended
