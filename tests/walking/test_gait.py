@@ -29,6 +29,17 @@ def test_phases_are_the_same_whenever_one_looks(time):
         turn = int((t - begin) // 0.25) if t >= begin else -1
         wanted = set(FEET) if turn < 0 or t > 1.75 else set(TROT.stands[turn % 2])
         assert stands_at(phases, ahead) == wanted, t
+        assert set(TROT.stance(t, begin, end)) == wanted, t
+
+
+@pytest.mark.parametrize("time", [0.0, 0.37, 0.5, 0.625, 1.1, 1.59])
+def test_phases_that_have_begun_are_those_of_the_gait(time):
+    begin, end = 0.5, 1.6
+    phases, elapsed = TROT.begun_phases(time, begin, end, 0.8)
+    assert elapsed == pytest.approx(0.25 + (time - begin) % 0.25 if time >= begin else 0.0)
+    usual = TROT.phases(time, begin, end, 0.8)
+    for ahead in np.arange(0.013, 0.75, 0.05):
+        assert stands_at(phases, elapsed + ahead) == stands_at(usual, ahead)
 
 
 def test_walks_have_three_feet_on_the_ground():

@@ -52,7 +52,7 @@ def replanning(real_time: bool) -> tuple[Replanning, SlowController]:
 def test_a_plan_takes_effect_once_after_its_delay() -> None:
     plans, _ = replanning(False)
     assert not plans.started and plans.take(0.0) is None
-    plans.begin(0.1, Q, Q, {"turn": 1.0})
+    plans.begin(0.1, Q, Q, lambda: {"turn": 1.0})
     assert plans.under_way and plans.take(0.118) is None
     plan = plans.take(0.12)
     assert plan is not None and (plan.time, plan.motion, plan.status) == (0.1, 1, Status.OK)
@@ -62,7 +62,7 @@ def test_a_plan_takes_effect_once_after_its_delay() -> None:
 def test_in_real_time_a_late_plan_is_not_waited_for() -> None:
     plans, controller = replanning(True)
     controller.go.clear()
-    plans.begin(0.0, Q, Q, {})
+    plans.begin(0.0, Q, Q, dict)
     assert plans.take(0.03) is None and plans.late
     controller.go.set()
     plans.wait()
@@ -71,14 +71,14 @@ def test_in_real_time_a_late_plan_is_not_waited_for() -> None:
 
 def test_a_reset_discards_the_plan_under_way() -> None:
     plans, controller = replanning(False)
-    plans.begin(0.0, Q, Q, {})
+    plans.begin(0.0, Q, Q, dict)
     plans.reset()
     assert plans.take(1.0) is None and not plans.started and controller.plans == 0
 
 
 def test_a_copy_begins_anew_and_errors_reach_the_loop() -> None:
     plans, controller = replanning(False)
-    plans.begin(0.0, Q, Q, {})
+    plans.begin(0.0, Q, Q, dict)
     plans.wait()
     controller.go.clear()
     controller.go.set()
@@ -89,6 +89,6 @@ def test_a_copy_begins_anew_and_errors_reach_the_loop() -> None:
         raise ValueError("solver")
 
     controller.step = broken  # type: ignore[method-assign]
-    plans.begin(0.0, Q, Q, {})
+    plans.begin(0.0, Q, Q, dict)
     with pytest.raises(ValueError, match="solver"):
         plans.take(1.0)

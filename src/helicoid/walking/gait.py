@@ -58,6 +58,14 @@ class Gait:
         """Stance feet of a phase, counted from 0; all feet before it."""
         return self.feet if phase < 0 else self.stands[phase % len(self.stands)]
 
+    def stance(self, time: float, begin: float, end: float) -> tuple[str, ...]:
+        """Stance feet at a time, for walking from `begin` to the end of the phase of `end`."""
+        if time < begin - 1e-6 * self.step or (
+            np.isfinite(end) and time >= self.phase_end(end - 1e-9, begin)
+        ):
+            return self.feet
+        return self.standing(int(self.phase_index(time, begin)))
+
     def phases(self, time: float, begin: float, end: float, duration: float) -> list[Phase]:
         """Contact phases of the next `duration` seconds, for walking from `begin` to `end`.
 
@@ -79,6 +87,18 @@ class Gait:
         if np.isfinite(found[-1].duration):
             found[-1] = Phase(np.inf, found[-1].contacts)
         return found
+
+    def begun_phases(
+        self, time: float, begin: float, end: float, duration: float
+    ) -> tuple[list[Phase], float]:
+        """Phases from the beginning of the one before that at `time`, and the time that has passed since.
+
+        A swing that is under way then goes on in a plan, instead of beginning anew.
+        """
+        if not begin <= time < end:
+            return self.phases(time, begin, end, duration), 0.0
+        elapsed = time - self.phase_end(time, begin) + 2 * self.step
+        return self.phases(time - elapsed, begin, end, duration + elapsed), elapsed
 
     def phase_index(self, time: float, begin: float) -> float:
         """Index of the phase at a time, for walking from `begin` on."""

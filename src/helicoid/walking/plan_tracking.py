@@ -7,11 +7,14 @@ from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from helicoid._typing import Array, Expression
 from helicoid.compiler import Function
 from helicoid.control import WholeBody
 from helicoid.robot.robot import Robot
+
+_LANDING_SPEED = 1.0  # m/s
 
 
 class PlanTracking:
@@ -32,6 +35,8 @@ class PlanTracking:
         self._at = np.concatenate([np.arange(numbers.values.size)[numbers[name].at] for name in targets])
         self._forces_at = [numbers[f"{foot}_plan"].at for foot in feet]
         self._active_at = [numbers[f"{foot}_active"].at for foot in feet]
+        names = ("swing", "swing_velocity", "swing_acceleration")
+        self._swing_at = [[numbers[f"{foot}_{name}"].at for name in names] for foot in feet]
         places: list[Any] = [self._at, *self._forces_at, *self._active_at]
         self._initial = [(at, numbers.values[at].copy()) for at in places]
 
@@ -60,6 +65,15 @@ class PlanTracking:
             values[at] = forces[k] + more
         for at, foot in zip(self._active_at, self.feet, strict=True):
             values[at] = float(foot in stance)
+
+    def lower(self, feet: NDArray[np.bool_], positions: Array) -> None:
+        """Lower these feet from where they are (feet, 3), without load: they have not reached the ground."""
+        values = self._whole_body.numbers.values
+        for foot in np.flatnonzero(feet):
+            at, velocity, acceleration = self._swing_at[foot]
+            values[at], values[velocity] = positions[foot], (0.0, 0.0, -_LANDING_SPEED)
+            values[acceleration] = 0.0
+            values[self._active_at[foot]] = 0.0
 
 
 def _targets(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
 
@@ -68,10 +68,10 @@ class Replanning:
         self.wait()
         return self._started
 
-    def now(self, t: float, q: Array, v: Array, numbers: Mapping[str, Any]) -> TimedPlan:
-        """The plan from a state measured at t (s), with numbers for `Controller.set`."""
+    def now(self, t: float, q: Array, v: Array, numbers: Callable[[], Mapping[str, Any]]) -> TimedPlan:
+        """The plan from a state measured at t (s), with `numbers()` for `Controller.set`."""
         began = time.thread_time()
-        self.controller.set(**numbers)
+        self.controller.set(**numbers())
         if not self._started:
             self.controller.start(q, v)
             self._started = True
@@ -79,7 +79,7 @@ class Replanning:
         status, message = self.controller.status, self.controller.message
         return TimedPlan(t, self.controller.motion(), status, message, time.thread_time() - began)
 
-    def begin(self, t: float, q: Array, v: Array, numbers: Mapping[str, Any]) -> None:
+    def begin(self, t: float, q: Array, v: Array, numbers: Callable[[], Mapping[str, Any]]) -> None:
         """Begin to plan in the second thread."""
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "helicoid plan")

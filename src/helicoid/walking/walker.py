@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,11 +24,11 @@ from helicoid.walking import anatomy
 from helicoid.walking.gait import Gait
 from helicoid.walking.plan_tracking import PlanTracking
 from helicoid.walking.problem import force_scale, locomotion_problem
-from helicoid.walking.regulation import Regulation
+from helicoid.walking.references import PlanReferences
 from helicoid.walking.replanning import Replanning, TimedPlan
 from helicoid.walking.stance import Stance
 
-_MAX_HEADING_ERROR = 0.3  # rad, between the commanded heading and the measured one
+_IMPLAUSIBLE = 1e6  # m, rad, m/s, rad/s: of measurements that plan and ground leave out
 _SEVERITY = (
     *(Status.OK, Status.NOT_STARTED, Status.SATURATED, Status.ITERATION_LIMIT, Status.TIME_LIMIT),
     *(Status.NO_PROGRESS, Status.INFEASIBLE, Status.NOT_CONVEX, Status.NO_TARGET, Status.NO_CONTACT),
@@ -148,8 +149,8 @@ class Walker:
             ramp=ramp,
         )
         self._tracking = PlanTracking(robot, self.trunk, gait.feet, self.whole_body)
-        self._stance = Stance(robot, gait.feet, self.foot_radius)
-        self._regulation = Regulation(self.height)
+        self._stance = Stance(robot, gait.feet, self.foot_radius, self.posture)
+        self._references = PlanReferences(self.posture, gait, self._horizon_time, self.plan_dt)
         self._replanning = Replanning(self.controller, float(plan_delay), bool(real_time))
         self.velocity = np.zeros(3)
         """Commanded velocity: forward, left (m/s), turn (rad/s)."""
@@ -157,17 +158,21 @@ class Walker:
 
     def reset(self) -> None:
         """Return to standing at time zero, as if no step had been taken; numbers stay as they are."""
+        self._replanning.reset()  # waits for the second thread
         self.time, self._begin, self._end, self._next = 0.0, np.inf, np.inf, 0.0
         self._has_plan, self._bad_reference = False, ""
-        self._planned_at, self._heading = 0.0, np.nan
+        self._planned_at = 0.0
         self.velocity[:] = 0.0
         self.plans, self.plan_seconds = 0, np.nan
         self._plan_status, self._plan_message = Status.NOT_STARTED, ""
-        self._replanning.reset()
         self.whole_body.reset()
         self._tracking.reset()
         self._stance.reset()
-        self._regulation.reset()
+        self._references.reset()
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._replanning.wait()
+        return self.__dict__
 
     # Commands ---------------------------------------------------------------------------------------
 
@@ -215,9 +220,7 @@ class Walker:
     @property
     def standing(self) -> tuple[str, ...]:
         """Feet in stance now, by the gait."""
-        if np.isinf(self._begin):
-            return self.gait.feet
-        return self.gait.phases(self.time, self._begin, self._end, self.dt)[0].contacts
+        return self.gait.stance(self.time, self._begin, self._end)
 
     def phases(self) -> list[Phase]:
         """Contact phases over the horizon."""
@@ -235,24 +238,28 @@ class Walker:
         """
         q, v = _measured(q, self.robot.nq), _measured(v, self.robot.nv)
         self._take_reference(velocity)
-        valid = bool(np.isfinite(q).all() and np.isfinite(v).all())
+        valid = bool(np.abs(q).max() < _IMPLAUSIBLE and np.abs(v).max() < _IMPLAUSIBLE)  # NaN is not
         if valid:
-            q = self._above_ground(q)
+            q = self._above_ground(q, v)
             if (plan := self._replanning.take(self.time)) is not None:
                 self._begin_plan(plan)
-            due = not self._has_plan or self.time >= self._next - 1e-9
-            if due and not self._replanning.under_way:
-                self._replan(q, v)
+        due = valid and not self._replanning.under_way and self.time >= self._next - 1e-9
+        at_once = due and (not self._has_plan or self._replanning.delay == 0)
+        if at_once:
+            self._replan(q, v, at_once)
         if self._has_plan:
             self._tracking.set(self.time - self._planned_at, self.standing, self._stance.forces)
+            self._tracking.lower(self._stance.late, self._stance.frames)
         tau = self.whole_body.step(q, v)
+        if due and not at_once:  # last: the second thread shares the interpreter
+            self._replan(q, v, at_once)
         self.time += self.dt
         return tau
 
-    def _above_ground(self, q: Array) -> Array:
-        """The configuration with z from the ground under the feet in stance."""
+    def _above_ground(self, q: Array, v: Array) -> Array:
+        """The configuration with z from the ground under the trunk."""
         standing = self.standing
-        self._stance.update(q, np.array([foot in standing for foot in self.gait.feet]), self.dt)
+        self._stance.update(q, v, np.array([foot in standing for foot in self.gait.feet]), self.dt)
         q = q.copy()
         if np.isfinite(self._stance.ground):
             q[2] -= self._stance.ground
@@ -314,7 +321,7 @@ class Walker:
 
     @property
     def ground(self) -> float:
-        """Height of the ground under the feet in stance (m), as measured; NaN before the first step."""
+        """Height of the ground under the trunk (m), by the feet that touched it; NaN before a step."""
         return self._stance.ground
 
     @property
@@ -346,28 +353,11 @@ class Walker:
 
     # Planning ---------------------------------------------------------------------------------------
 
-    def _replan(self, q: Array, v: Array) -> None:
-        """Begin a plan from a measured state."""
-        yaw = float(np.arctan2(2 * (q[3] * q[6] + q[4] * q[5]), 1 - 2 * (q[5] ** 2 + q[6] ** 2)))
-        if np.isnan(self._heading):
-            self._heading = yaw
-        self._heading += self.plan_dt * self.velocity[2] if self.time < self._end else 0.0
-        error = (self._heading - yaw + np.pi) % (2 * np.pi) - np.pi
-        self._heading = yaw + float(np.clip(error, -_MAX_HEADING_ERROR, _MAX_HEADING_ERROR))
-        ahead = self._heading + 0.5 * self._horizon_time * self.velocity[2]
-        walking = self._begin + self.gait.step * len(self.gait.stands) <= self.time < self._end
-        self._regulation.update(self.velocity[:2] if walking else None, v[3:5], q[2], self.plan_dt)
-        target = self.posture.copy()
-        target[:2] = q[:2]
-        target[2] += self._regulation.height
-        target[3:7] = np.cos(ahead / 2), 0.0, 0.0, np.sin(ahead / 2)
-        numbers = {
-            "posture": target,
-            "velocity": [*(self.velocity[:2] + self._regulation.velocity), 0.0],
-            "turn": float(self.velocity[2]),
-            "phases": self.phases(),
-        }
-        if not self._has_plan or self._replanning.delay == 0:
+    def _replan(self, q: Array, v: Array, at_once: bool) -> None:
+        """Plan from a measured state, at once or in the second thread."""
+        times, stance = (self.time, self._begin, self._end), self._stance.copied()
+        numbers = partial(self._references.numbers, q.copy(), v.copy(), times, self.velocity.copy(), stance)
+        if at_once:
             self._begin_plan(self._replanning.now(self.time, q, v, numbers))
         else:
             self._replanning.begin(self.time, q, v, numbers)
