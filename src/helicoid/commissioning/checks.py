@@ -64,11 +64,18 @@ def stuck_joints(recording: Recording) -> BoolArray:
 
 
 def check_moved(robot: Robot, recording: Recording) -> None:
-    """Stop where a joint did not follow its reference.
+    """Stop where a joint did not follow its reference, or reports torques against its commands.
 
     Raises:
         CommissioningStopped: it names the joint.
     """
+    against = np.flatnonzero(np.sum(recording.tau * recording.command, axis=0) < 0)  # NaN: not measured
+    if len(against):
+        raise CommissioningStopped(
+            CommissioningStatus.BAD_MEASUREMENT,
+            f"{robot.model.velocity_names[int(against[0])]!r} reports torques against its commands",
+            recording,
+        )
     stuck = np.flatnonzero(stuck_joints(recording))
     if len(stuck):
         k = int(stuck[0])

@@ -26,6 +26,7 @@ from helicoid.commissioning.controllers import (
     tracking_mpc,
 )
 from helicoid.commissioning.delay import loop_delay
+from helicoid.commissioning.diagnosis import likely_cause
 from helicoid.commissioning.margins import allowed_frequency, worst_margins
 from helicoid.commissioning.motions import (
     MotionSettings,
@@ -48,6 +49,7 @@ from helicoid.progress import Progress, reporting
 from helicoid.robot import Robot, as_robot
 from helicoid.robot.collision.scene import Scene
 
+_OF_THE_MOTION = CommissioningStatus.LIMIT_REACHED, CommissioningStatus.NO_MOTION
 _REST = 0.5  # s before the first motion
 _FIRST_GROUPS = "inertia", "armature", "viscous", "coulomb", "offset"
 _LEFT_TO_VALIDATION = "gear", "current"  # diagnoses that large rotors cause as well
@@ -172,6 +174,13 @@ class _Procedure:
             if stopped.recording is not None and len(stopped.recording):
                 stopped.recording.save(result.out / "stopped.npz")
                 result.recordings["stopped"] = stopped.recording
+                if stopped.status in _OF_THE_MOTION and (
+                    cause := likely_cause(self.robot, stopped.recording)
+                ):
+                    result.message += f"; likely {cause}"
+        except KeyboardInterrupt:
+            result.status, result.message = CommissioningStatus.INTERRUPTED, "the robot was braked"
+            raise
         finally:
             self.tell("Writing the report", 0.98)
             result.write()

@@ -25,6 +25,7 @@ class CommissioningStatus(str, Enum):
     DOUBTFUL_IDENTIFICATION = "doubtful identification"
     FAILED_VALIDATION = "failed validation"
     DOUBTFUL_CONTROLLER = "doubtful controller"
+    INTERRUPTED = "interrupted"
 
     @property
     def remedy(self) -> str:
@@ -48,7 +49,8 @@ _REMEDIES = {
     CommissioningStatus.UNSUITABLE_ROBOT: "State the missing limits in the description, with "
     "robot.with_joints(velocity=..., effort=..., lower=..., upper=...), or lock the joint.",
     CommissioningStatus.PLANT_FAILED: "Make measure() and apply(tau) answer as CommissioningPlant describes.",
-    CommissioningStatus.BAD_MEASUREMENT: "Check the sensors: every sample needs finite q and v.",
+    CommissioningStatus.BAD_MEASUREMENT: "Check the sensors: every sample needs finite q and v, "
+    "and torques with the signs of the commands.",
     CommissioningStatus.NO_MOTION: "Release the brakes, enable the drives, and check that torque commands "
     "reach every joint.",
     CommissioningStatus.LIMIT_REACHED: "Check signs, zero positions and units of the joints and the payload; "
@@ -60,4 +62,5 @@ _REMEDIES = {
     CommissioningStatus.FAILED_VALIDATION: "Look for what the model lacks at the joints named: loose parts, "
     "cables, temperature, elastic joints, another payload.",
     CommissioningStatus.DOUBTFUL_CONTROLLER: "Lower max_frequency=, or shorten the delay of the loop.",
+    CommissioningStatus.INTERRUPTED: "Run it again; with resume=True the motions that were completed count.",
 }
