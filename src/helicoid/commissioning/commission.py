@@ -14,6 +14,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.commissioning import checks
 from helicoid.commissioning.controllers import (
+    FIRST_RATIO,
     SAFE_FREQUENCY,
     CommissionedControllers,
     assumed_armature,
@@ -54,7 +55,7 @@ _REST = 0.5  # s before the first motion
 _FIRST_GROUPS = "inertia", "armature", "viscous", "coulomb", "offset"
 _LEFT_TO_VALIDATION = "gear", "current"  # diagnoses that large rotors cause as well
 _DITHER = 0.05  # of the effort limit
-_FIRST_RATIO, _RATIO_STEP, _MAX_RATIO = 15.0, 5.0, 1e4  # of assumed armature over described inertia
+_RATIO_STEP, _MAX_RATIO = 5.0, 1e4  # of assumed armature over described inertia
 _RIPPLE = 0.08  # of the velocity limit, that the random torque may cause
 
 
@@ -195,7 +196,7 @@ class _Procedure:
         )
 
         def move(start: Array) -> Recording:
-            ratio = np.full(self.robot.nv, _FIRST_RATIO)
+            ratio = np.full(self.robot.nv, FIRST_RATIO)
             while True:
                 try:
                     return self._first_attempt(settings, self.plant.measure().q, ratio)

@@ -14,6 +14,7 @@ from helicoid.mpc import Controller, Problem
 from helicoid.robot import Robot
 
 SAFE_FREQUENCY = 15.0  # rad/s: of the first motion, whose model is the description
+FIRST_RATIO = 15.0  # of assumed armature over described inertia
 MPC_HORIZON = 20
 OBSERVER_GAIN = 30.0  # 1/s
 
@@ -52,10 +53,12 @@ def assumed_armature(robot: Robot, inertia: Array, ratio: Array) -> Array:
     """Armature (nv) for the law of the first motion, up to `ratio` times the described inertia of each joint.
 
     It is what a tracking error of 1 rad needs to command half the effort, so that friction and rotors, which
-    are not yet known, do not stop light joints. A true inertia between 1 / (1 + ratio) and 20 times the
+    are not yet known, do not stop light joints; beyond `FIRST_RATIO`, for joints that friction or a load held
+    back, it grows with the ratio. A true inertia between 1 / (1 + ratio) and 20 times the
     assumed one leaves the loop stable, with 15 and the delays of usual robots.
     """
-    wanted = _SHARE_OF_EFFORT * robot.limits.effort / SAFE_FREQUENCY**2
+    share = _SHARE_OF_EFFORT * np.maximum(ratio / FIRST_RATIO, 1.0)
+    wanted = share * robot.limits.effort / SAFE_FREQUENCY**2
     known = np.concatenate([joint.armature for joint in robot.model.independent_joints])
     least = np.maximum(inertia, _MIN_INERTIA_PER_EFFORT * robot.limits.effort)
     added = np.minimum(wanted - inertia, ratio * least)

@@ -16,6 +16,7 @@ from helicoid.robot.collision.scene import Scene
 
 MAX_SPEED = 3.0  # rad/s, m/s: of descriptions that state absurd velocity limits
 MAX_RATIO_OF_ACCELERATION = 5.0  # 1/s: largest acceleration over largest velocity
+_PLANNING_TIME = 300.0  # s: iterations end the optimisation, except on a computer that is busy
 _SHARES_OF_SPEED = 1.0, 0.5, 0.25  # smaller motions where gravity allows no large ones
 
 
@@ -52,6 +53,7 @@ def planned_motion(robot: Robot, start: Array, settings: MotionSettings, scene: 
                 harmonics=settings.harmonics,
                 seed=settings.seed,
                 iterations=settings.iterations,
+                time_limit=_PLANNING_TIME,
                 scene=scene,
                 progress=False,
             )
