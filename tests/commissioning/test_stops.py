@@ -13,6 +13,7 @@ import pytest
 
 import helicoid as hc
 from helicoid._typing import Array
+from helicoid.commissioning.controllers import assumed_armature
 from helicoid.commissioning.diagnosis import likely_cause
 from helicoid.commissioning.recording import Recording
 
@@ -126,3 +127,12 @@ def test_no_cause_is_made_up(ratio: float, rng: np.random.Generator) -> None:
     assert found == "" if ratio == 1.0 else "should cause" in found
     noise = rng.normal(size=(n, 6))
     assert likely_cause(robot, Recording(t, zero, noise, command, command, zero, zero, zero)) == ""
+
+
+def test_joints_that_are_held_back_get_more_gain() -> None:
+    robot, inertia = hc.load("ur5"), np.full(6, 1.0)  # heavier than half the effort wants
+    first, more = (assumed_armature(robot, inertia, np.full(6, ratio)) for ratio in (15.0, 75.0))
+    assert np.all(first[3:] == 0.0) and np.all(more >= first)
+    light = np.full(6, 2e-3)
+    known, raised = (assumed_armature(robot, light, np.full(6, ratio)) for ratio in (15.0, 75.0))
+    assert np.all(raised >= 4 * known) and np.all(known <= 0.5 * robot.limits.effort / 225 + 1e-12)
