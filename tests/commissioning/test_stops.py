@@ -13,8 +13,8 @@ import pytest
 
 import helicoid as hc
 from helicoid._typing import Array
+from helicoid.commissioning.checks import likely_cause
 from helicoid.commissioning.controllers import assumed_armature
-from helicoid.commissioning.diagnosis import likely_cause
 from helicoid.commissioning.recording import Recording
 
 pytestmark = pytest.mark.compiled

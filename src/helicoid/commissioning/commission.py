@@ -27,7 +27,6 @@ from helicoid.commissioning.controllers import (
     tracking_mpc,
 )
 from helicoid.commissioning.delay import loop_delay
-from helicoid.commissioning.diagnosis import likely_cause
 from helicoid.commissioning.margins import allowed_frequency, worst_margins
 from helicoid.commissioning.motions import (
     MotionSettings,
@@ -176,7 +175,7 @@ class _Procedure:
                 stopped.recording.save(result.out / "stopped.npz")
                 result.recordings["stopped"] = stopped.recording
                 if stopped.status in _OF_THE_MOTION and (
-                    cause := likely_cause(self.robot, stopped.recording)
+                    cause := checks.likely_cause(self.robot, stopped.recording)
                 ):
                     result.message += f"; likely {cause}"
         except KeyboardInterrupt:
