@@ -1,10 +1,12 @@
 """Identification from commands and encoders, without torque sensors, on robots that MuJoCo simulates.
 
-    python -m benchmarks.trajectory_matching [--seed 0] [--robots ur5 quadruped] [--draws 2] [--plant ideal]
+    python -m benchmarks.trajectory_matching [--seed 0] [--robots ur5 quadruped] [--draws 2]
+        [--plant mujoco|ideal|ground]
 
 Each draw has random friction, damping and armature, servos of 1 kHz with a delayed position command, and
 encoders of 16 bits logged at 500 Hz for 20 s; MuJoCo, whose dry friction is soft, integrates at 0.25 ms
-(RK4), and `--plant ideal` has exact dry friction at 0.01 ms. Bodies are as described. Figures:
+(RK4), and `--plant ideal` has exact dry friction at 0.01 ms; with `--plant ground` the first foot (or else
+the tip) strikes MuJoCo's ground from time to time. Bodies are as described. Figures:
 errors of identified parameters, RMS of positions predicted over 0.5 s of another motion over that with the
 true parameters, processor time of all, and the time of derivatives by exact sensitivities against difference
 quotients of rollouts with the same time steps, by MuJoCo and by Helicoid.
@@ -65,6 +67,16 @@ def drawn(name: str, rng: np.random.Generator) -> Case:
 
 MUJOCO = {"engine": "mujoco", "contacts": [], "end_stops": False, "method": "rk4", "substeps": 4}
 IDEAL = {"method": "stiction", "substeps": 100}
+
+
+def with_ground(case: Case, rng: np.random.Generator) -> dict[str, object]:
+    """MuJoCo with ground at the lowest twentieth of the heights of one foot."""
+    names = case.true.link_names
+    foot = next((name for name in names if name.endswith("foot")), names[-1])
+    q = case.posture + case.amplitude * rng.normal(0.0, 0.5, (400, case.true.nv))
+    height = float(np.quantile(np.asarray(case.true.pose(foot)(q))[:, 2, 3], 0.05))
+    contacts = [hc.ContactPoint(foot, [0.0, 0.0, 0.0])]
+    return MUJOCO | {"contacts": contacts, "ground": hc.Ground(height=height)}
 
 
 def recorded(
@@ -130,9 +142,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--robots", nargs="+", default=["ur5", "quadruped"])
     parser.add_argument("--draws", type=int, default=2)
-    parser.add_argument("--plant", choices=["mujoco", "ideal"], default="mujoco")
+    parser.add_argument("--plant", choices=["mujoco", "ideal", "ground"], default="mujoco")
     given = parser.parse_args()
-    plant = MUJOCO if given.plant == "mujoco" else IDEAL
+    plant = IDEAL if given.plant == "ideal" else MUJOCO
     hc.set_num_threads(1)
     print(
         "| robot | draw | viscous | Coulomb | armature | delay | within 2 sigma | error over truth's | time |"
@@ -141,7 +153,8 @@ def main() -> None:
         for draw in range(given.draws):
             rng = np.random.default_rng([given.seed, draw])
             case = drawn(name, rng)
-            log, other = recorded(case, rng, plant), recorded(case, rng, plant, 8.0)
+            touching = with_ground(case, rng) if given.plant == "ground" else plant
+            log, other = recorded(case, rng, touching), recorded(case, rng, plant, 8.0)
             begin = time.process_time()
             found = hc.identify_from_commands(case.described, log, case.servo, progress=False)
             needed = time.process_time() - begin
@@ -157,6 +170,9 @@ def main() -> None:
                 f"{late:.2f} % | {covered:.0f} % | {ratio:.3f} | {needed:.1f} s |",
                 flush=True,
             )
+            if found.excluded:
+                left_out = sum(end - start for start, end in found.excluded)
+                print(f"{name}: {left_out:.1f} s of {DURATION:g} s were left out", flush=True)
         mujoco, own = derivative_times(case, log, found)
         print(f"{name}: difference quotients by MuJoCo {mujoco:.0f}, by Helicoid {own:.1f} times as long")
 
