@@ -176,8 +176,8 @@ def _selected(robot: Robot, log: Log, groups: Sequence[str], lag: float | None) 
 def _sensor_preparation(equations: _Equations, log: Log) -> tuple[float | None, float]:
     """The same of force/torque sensors, whose offsets and lag come from the equations of the load alone."""
     band = bandwidth(np.asarray(log.q if log.v is None else log.v), log.rate)
-    parts = []
-    for samples in prepare(equations.robot, log, _FIRST_CUTOFF * band if band > 0 else None)[0]:
+    parts, first = [], _FIRST_CUTOFF * band if band > 0 else None
+    for samples in (one for part in excerpt(log) for one in prepare(equations.robot, part, first)[0]):
         motion, own = (samples.q, samples.v, samples.a), (samples.rate, samples.cutoff)
         Y, known = (low_pass(of(*motion), *own) for of in (equations.regressor, equations.known))
         parts.append(Readings(Y, known, samples.y, samples.rate))
