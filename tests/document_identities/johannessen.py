@@ -165,4 +165,16 @@ IDENTITIES: dict[str, tuple[str, ...]] = {
     "6.3 products of derivatives by `cs.jtimes`": (
         "close(value, robot.inverse_dynamics.jacobian('q')(q, v, a) @ x)",
     ),
+    "appended paper (1)-(3) inverse and forward dynamics": ("close(value, a)",),
+    "appended paper (4) spatial inertia": (
+        "close(value[:3, 3:], 2 * so3.hat(p)) and close(value[3:, :3], -2 * so3.hat(p)) and "
+        "close(value[3:, 3:], 2 * np.eye(3))",
+    ),
+    "appended paper (5)-(9) transforms and cross products": (
+        "close(value, spatial.force_cross(spatial.motion_transform(T) @ twist) @ spatial.force_transform(T) "
+        "@ wrench)",
+    ),
+    "appended paper (15), (16) forward dynamics with C₂": (
+        'close(value, robot.forward_dynamics(q, v, tau, f_ext={"tool0": wrench}))',
+    ),
 }
