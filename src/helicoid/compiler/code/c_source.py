@@ -12,7 +12,7 @@ from helicoid.compiler.code.program import Program
 from helicoid.compiler.code.schedule import SEGMENT_LENGTH
 from helicoid.compiler.code.writer import SCALAR, VECTOR, Writer
 
-MIN_OPERATIONS_QUICK = 20_000  # operations above which compile time matters more than some percent of speed
+MIN_OPERATIONS_QUICK = 6_000  # operations above which compile time matters more than some percent of speed
 QUICK_OPTIMISATION = '"O1,expensive-optimizations,no-tree-fre"'
 UNIT_OPERATIONS = 1800, 8000  # minimum and maximum of a translation unit; units compile in parallel
 
