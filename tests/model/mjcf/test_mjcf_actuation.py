@@ -56,6 +56,17 @@ def test_actuators(kind: str, rng: np.random.Generator) -> None:
     agree(SCENE.format(f"<actuator>{ACTUATORS[kind]}</actuator>"), rng)
 
 
+def test_a_site_on_a_site_beyond_a_coupled_joint(rng: np.random.Generator) -> None:
+    """j1 moves both sites, and through its coupling one of them alone as well."""
+    text = SCENE.format(
+        '<equality><joint joint1="j2" joint2="j1" polycoef="0 .7 0 0 0"/></equality><actuator>'
+        '<position site="on_b" refsite="on_a" gear="1 2 3 4 5 6" kp="3" kv="1"/></actuator>'
+    )
+    robot, model = hc.load(text), mujoco.MjModel.from_xml_string(text)
+    errors = Comparison(robot, model).errors(rng)
+    assert robot.nv == model.nv - 1 and max(errors.values()) < TOLERANCE, errors
+
+
 def test_energy_of_tendons_and_compensation(rng: np.random.Generator) -> None:
     """dU/dt = vᵀ (g + ∂U/∂q of springs), and power balance of the wrenches in the joints."""
     tendon = TENDONS["sphere"].format('stiffness="50" springlength=".1 .3"')

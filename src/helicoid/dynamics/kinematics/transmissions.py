@@ -15,8 +15,8 @@ import numpy as np
 from helicoid._typing import Expression
 from helicoid.dynamics.kinematics.frames import frame_pose, jacobian
 from helicoid.dynamics.kinematics.tendons import tendon_state
-from helicoid.dynamics.tree import joint_coordinates, path_to_root
-from helicoid.geometry import quaternion
+from helicoid.dynamics.tree import joint_coordinates, joint_motions, path_to_root
+from helicoid.geometry import quaternion, so3
 from helicoid.model.connections.actuators import Actuator
 from helicoid.model.model import Model
 
@@ -68,8 +68,15 @@ def _of_frame(model: Model, q: Expression, actuator: Actuator) -> TransmissionSt
         return TransmissionState(ca.SX(0), (R @ force).T @ J[3:, :] + (R @ moment).T @ J[:3, :])
     R_a, p_a = frame_pose(model, q, actuator.reference)
     J = J - jacobian(model, q, actuator.reference, "world_aligned")
-    for body in _common(model, q, actuator):  # joints that move both frames
-        J[:, model.bodies[body].v] = 0
+    motions = joint_motions(model, q)
+    for number in _common(model, q, actuator):  # joints that move both frames
+        body = model.bodies[number]
+        if all(one.joint.mimic is None for one in model.bodies):
+            J[:, body.v] = 0
+            continue
+        # A joint that moves one frame alone may have the same coordinate.
+        axes = body.multiplier * (frame_pose(model, q, body.name)[0] @ motions[number].S[:3, :])
+        J[3:, body.v] -= so3.hat(p_a - p) @ axes
     length, r = ca.SX(0), ca.SX(1, model.nv)
     if np.any(actuator.gear[:3]):
         length += ca.dot(force, R_a.T @ (p - p_a))
