@@ -60,10 +60,9 @@ def main() -> None:
             off.append((pi - true) / found.sigma[:4])
         z, spent = np.array(off), (time.process_time() - began) / given.draws
         rms = np.sqrt(np.mean(z**2, axis=0))
-        moments = np.sqrt(np.mean(z[:, 1:] ** 2))
+        moments, within = np.sqrt(np.mean(z[:, 1:] ** 2)), 100 * np.mean(np.abs(z) < 1.96)
         print(
-            f"| {name} | {given.draws} | {rms[0]:.2f} | {moments:.2f} | {100 * np.mean(np.abs(z) < 1.96):.0f} % | "
-            f"{spent:.2f} s |",
+            f"| {name} | {given.draws} | {rms[0]:.2f} | {moments:.2f} | {within:.0f} % | {spent:.2f} s |",
             flush=True,
         )
 
