@@ -125,4 +125,8 @@ def _covariance(problem: Problem, parts: Sequence[Part], noise: Array, point: Ar
     blocks = len(S)
     middle = S.T @ S * blocks / max(blocks - min(n, blocks // 2), 1) + np.diag(1 / problem.spread**2)
     inverse = np.linalg.inv(H)
-    return inverse @ middle @ inverse
+    C = inverse @ middle @ inverse
+    # Few blocks miss directions: no variance is below that of white noise.
+    white = problem.share * np.diag(inverse)
+    larger = np.sqrt(np.maximum(1.0, white / np.diag(C)))
+    return np.asarray(C * np.outer(larger, larger))

@@ -53,6 +53,9 @@ def identify_fixed_wing(
 
     def error(others: list[Stretch], own: list[Stretch], name: str) -> HeldOut:
         point = _fit(layout, others, method, whole.point, _ITERATIONS_HELD_OUT).point
+        # The wind of a flight that is left out is known from that flight alone.
+        own_wind = [k for k, key in enumerate(layout.names) if key.startswith(f"wind_{own[0].flight}_")]
+        point[own_wind] = whole.point[own_wind]
         return judge(layout, own, point, means_of(others), name)
 
     held = held_out(labels(logs), parts, error)

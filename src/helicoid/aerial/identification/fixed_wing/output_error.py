@@ -25,6 +25,7 @@ from helicoid.geometry import quaternion
 
 _SEGMENT = 3.0  # s
 _START_SIGMA = np.repeat([0.05, 0.1, 3.0], 3)  # rad, rad/s, m/s: of initial states about the measured ones
+_MIN_BLOCKS = 40  # over which standard deviations are estimated
 _CORRELATED = 0.2  # s: residuals of nearer samples count once beside the prior
 
 
@@ -72,6 +73,11 @@ class OutputError:
 
     @property
     def block(self) -> int:
+        return max(1, min(self.longest, sum(len(s.t) for s in self.data) // _MIN_BLOCKS))
+
+    @cached_property
+    def longest(self) -> int:
+        """Samples of the longest segment."""
         return max(len(one.samples.t) for one in self.segments)
 
     def residuals(self, point: Array) -> list[Array]:
@@ -126,7 +132,7 @@ class OutputError:
                 rows[delays == delay] = one
             if stretch.air is None:
                 rows[:, :, 1:4] = np.array([layout.wind(theta, stretch.flight) for theta in thetas])[:, None]
-            found += [_padded(rows[:, one.rows], self.block) for one in self.segments if one.stretch == k]
+            found += [_padded(rows[:, one.rows], self.longest) for one in self.segments if one.stretch == k]
         return np.concatenate(found).swapaxes(0, 1)
 
     def _start(self, samples: Stretch, starts: Array, thetas: Array) -> Array:

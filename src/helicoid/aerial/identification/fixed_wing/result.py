@@ -42,7 +42,7 @@ class FixedWingIdentification(FlightIdentification):
         ]
 
     def judged(self, flight: FlightLog) -> HeldOut:
-        """Errors on a flight, beside those of the mean of the fitted ones."""
+        """Errors on a flight, beside those of the mean of the fitted ones; without air data in still air."""
         return judge(self.layout, aircraft_stretches(flight)[0], self.point, self.means, flight.source)
 
 
