@@ -39,9 +39,11 @@ def plan(
             gives all branches; a task of `hc.control` with its target, or several.
         scene: an `hc.Scene`; without one only the robot itself is in the way.
         time_limit: in s, after which the result says what was found.
+        seed: of the random configurations; the same seed gives the same path.
         frame: whose pose the goal is.
         refine: time (s), within the limit, that is spent on shorter paths.
-        seed: of the random configurations; the same seed gives the same path.
+        options: `tolerance` of the spheres around links and `margin` from everything (m), `constraints` along
+            the path with their `constraint_tolerance`, `bounds`, and others of `hc.planning.Planner`.
 
     Returns:
         A path with `.success`, `.message`, waypoints `.q` and `.length`.

@@ -107,11 +107,11 @@ def identify_from_commands(
     >>> import helicoid as hc
     >>> robot = hc.load("planar_2r")
     >>> true, servo = robot.with_joints(damping=0.4, friction=0.3), hc.Servo(kp=60.0, kd=2.0, period=0.004)
-    >>> t = np.arange(1500) * 0.004
+    >>> t = np.arange(750) * 0.004
     >>> wanted = np.column_stack([0.8 * np.sin(4 * t), 0.6 * np.sin(6 * t) + 0.2 * np.cos(11 * t)])
     >>> def law(t, q, v):
     ...     return 60.0 * (wanted[round(t / 0.004)] - q) - 2.0 * v
-    >>> moved = hc.simulate(true, wanted[0], None, 5.996, law, dt=0.004, method="stiction", substeps=8)
+    >>> moved = hc.simulate(true, wanted[0], None, 2.996, law, dt=0.004, method="stiction", substeps=8)
     >>> log = hc.Log.from_arrays(t, moved.q, q_command=wanted)
     >>> found = hc.identify_from_commands(robot, log, servo, groups=("viscous", "coulomb"))
     >>> bool(abs(found.parameters["joint_1.damping"] - 0.4) < 0.02)
