@@ -25,7 +25,7 @@ export NO_MKDOCS_2_WARNING := 1
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.demo  ## a Panda picks up a load that nobody told it about; report in demo/report.html
+demo: $(VENV)/.demo  ## adaptive MPC of a Panda with an unmodelled load; report in demo/report.html
 	@$(BIN)/helicoid demo
 
 test: $(VENV)/.dev  ## run the tests, a few minutes at most

@@ -2,7 +2,8 @@
 
 Files are dealt out by their processor times in `tests/times.json` (by `--record-times`): the longest
 first, each to the part that has least. So parts are the same on every machine. In this order they run, too,
-so that with `--dist loadfile`, a file to a process, no process ends long after the others.
+so that with `--dist loadfile`, a file to a process, no process ends long after the others. Times are recorded
+with the long sweeps, which take most of them; files that are gone are dropped.
 """
 
 from __future__ import annotations
@@ -100,4 +101,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
             if isinstance(report, pytest.TestReport):
                 new[file_of(report.nodeid)] += report.processor_time  # type: ignore[attr-defined]
     times |= {name: round(seconds, 1) for name, seconds in new.items()}
+    times = {name: seconds for name, seconds in times.items() if (TIMES.parents[1] / name).exists()}
     TIMES.write_text(json.dumps(dict(sorted(times.items())), indent=1) + "\n", encoding="utf-8")
