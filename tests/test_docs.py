@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 from helicoid import Status, errors
+from helicoid.commissioning import CommissioningStatus
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -171,6 +172,12 @@ def test_troubleshooting_has_every_status_and_warning() -> None:
         r"^class (\w+)\(HelicoidError\b", Path(errors.__file__).read_text(), re.MULTILINE
     ):
         assert any(row.startswith(f"| `{error}` |") for row in rows), error
+
+
+def test_the_page_of_commissioning_has_every_status() -> None:
+    page = (DOCS / "how-to" / "commissioning.md").read_text(encoding="utf-8")
+    stops = [str(status) for status in CommissioningStatus if status is not CommissioningStatus.OK]
+    assert [status for status in stops if f'| `"{status}"` |' not in page] == []
 
 
 CITATION = re.compile(r"\b(?P<author>[A-Z][a-zäöüé]+)(?: et al\.| and others)? \(?(?P<year>(?:19|20)\d\d)\b")
