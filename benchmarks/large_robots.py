@@ -1,10 +1,10 @@
 """Large robots beside Pinocchio: one call, a batch, and the build of each function, in one run on one core.
 
 Run with `python -m benchmarks.large_robots`. Both compute what the same URDF describes, at random states;
-they take turns, and the least processor time of each counts. A batch is one call of Helicoid, which fills arrays that
-exist, beside as many calls of Pinocchio. Builds begin with an empty cache; their processor time includes that
-of the C compiler. Arguments name other robots: chains by their number of joints, robots of example-robot-data
-by file.
+they take turns, and the least processor time of each counts. A batch is one call of Helicoid, which fills
+arrays that exist, beside as many calls of Pinocchio. Builds begin with an empty cache; their processor time
+includes that of the C compiler. Arguments name other robots: chains by their number of joints, robots of
+example-robot-data by file.
 """
 
 from __future__ import annotations
