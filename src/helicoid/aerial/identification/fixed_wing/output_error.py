@@ -25,7 +25,7 @@ from helicoid.geometry import quaternion
 
 _SEGMENT = 3.0  # s
 _START_SIGMA = np.repeat([0.05, 0.1, 3.0], 3)  # rad, rad/s, m/s: of initial states about the measured ones
-_MIN_BLOCKS = 40  # over which standard deviations are estimated
+_MIN_BLOCKS = 20  # over which standard deviations are estimated
 _CORRELATED = 0.2  # s: residuals of nearer samples count once beside the prior
 
 
