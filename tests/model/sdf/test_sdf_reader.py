@@ -298,6 +298,12 @@ def test_missing_meshes_are_named_and_dynamics_load() -> None:
         assert hc.load(arm(links=mesh)).nv == 1
 
 
+def test_an_axis_that_a_joint_does_not_have_is_told() -> None:
+    damped = arm().replace('type="revolute"', 'type="ball"').replace("</axis>", "<dynamics/></axis>", 1)
+    with pytest.warns(hc.DoubtfulModelWarning, match="a ball joint has no <axis>: it is left out"):
+        assert hc.load(damped).nv == 3
+
+
 @pytest.mark.parametrize(
     ("old", "new", "match"),
     [

@@ -93,6 +93,9 @@ def read_joint(element: Element, scope: Scope, frames: Frames) -> SdfJoint:
     found = [element.find(tag) for tag in ("axis", "axis2")[: _AXES[kind]]]
     if any(one is None for one in found):
         raise source.error(element, f"a {kind} joint needs <{'axis2' if found[0] is not None else 'axis'}>")
+    for tag in ("axis", "axis2")[_AXES[kind] :]:
+        if kind != "fixed" and element.find(tag) is not None:
+            source.add_warning(element, f"a {kind} joint has no <{tag}>: it is left out, with its dynamics")
     stated_axes = [one for one in found if one is not None]
     axes = tuple(_axis(one, scope, pose, frames) for one in stated_axes)
     if kind == GEARBOX:
