@@ -8,6 +8,7 @@ turns of the joints, as far as their limits go.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -21,6 +22,8 @@ from helicoid.planning.goals import with_turns
 MIN_DISTANCE = 1.0  # rad, between start and goal
 _SAMPLES = 20_000  # configurations of a scene among which start and goal are looked for
 _ATTEMPTS = 40  # scenes tried for one problem
+USUAL_SHARE = 0.8  # of random configurations: links that touch in more are not checked against each other
+_LOOKED_AT = 200  # configurations
 
 
 class Goalbox(NamedTuple):
@@ -55,7 +58,8 @@ def problems(
     rng = np.random.default_rng([seed, sorted(KINDS).index(kind)])
     shoulder, reach = reach_of(robot, planner, tip, rng)
     Q = _random(planner, rng, _SAMPLES)
-    planner.update(None)
+    allowed = usual_contacts(planner, Q[:_LOOKED_AT])
+    planner.update(_allowing(hc.Scene(), allowed))
     Q = Q[~planner.in_collision(Q)]
     tool = np.asarray(robot.pose(tip)(Q))[:, :3, 3]
     made = 0
@@ -63,7 +67,7 @@ def problems(
         if made == count:
             return
         scene, boxes = KINDS[kind](shoulder, reach, rng)
-        planner.update(scene)
+        planner.update(_allowing(scene, allowed))
         ends = [_one(planner, Q[_inside(tool, box)], rng) for box in boxes]
         if any(end is None for end in ends):
             continue
@@ -73,6 +77,19 @@ def problems(
             made += 1
             goals = with_turns(robot, planner.space, goal[None], start)
             yield SceneProblem(kind, scene, start, goals[~planner.in_collision(goals)])
+
+
+def usual_contacts(planner: Planner, Q: Array) -> list[tuple[str, str]]:
+    """Pairs of links that touch in most of the configurations Q (n, nq), which an SRDF would disable."""
+    planner.update(None)
+    found = Counter(frozenset((c.link, c.other)) for q in Q for c in planner.contacts(q))
+    return [(a, b) for (a, b), times in found.items() if times > USUAL_SHARE * len(Q)]
+
+
+def _allowing(scene: hc.Scene, pairs: list[tuple[str, str]]) -> hc.Scene:
+    for pair in pairs:
+        scene.allow(*pair)
+    return scene
 
 
 def _random(planner: Planner, rng: np.random.Generator, n: int) -> Array:

@@ -76,3 +76,14 @@ def box_arm_urdf() -> str:
         limits = 'lower="-2.8" upper="2.8"'
         parts.append(_JOINT.format(k=k, kind="revolute", parent=parent, x=0.3 * k, roll=0, range=limits))
     return f'<robot name="box arm">{"".join(parts)}</robot>'
+
+
+def cubes_urdf() -> str:
+    """Three cubes of one size on one axis: the first and the third always meet."""
+    cube = '<collision><geometry><box size="0.3 0.3 0.3"/></geometry></collision>'
+    parts = [_LINK.format(name="base", spheres="")]
+    for k, parent in enumerate(("base", "link_0", "link_1")):
+        parts.append(_LINK.format(name=f"link_{k}", spheres=cube))
+        limits = 'lower="-2.8" upper="2.8"'
+        parts.append(_JOINT.format(k=k, kind="revolute", parent=parent, x=0, roll=0, range=limits))
+    return f'<robot name="cubes">{"".join(parts)}</robot>'

@@ -11,7 +11,7 @@ import helicoid as hc
 from helicoid._typing import Array
 from helicoid.geometry import so3
 from helicoid.planning import Planner
-from planning.arms import RADIUS, centers, gap
+from planning.arms import RADIUS, centers, cubes_urdf, gap
 
 pytestmark = pytest.mark.needs_compiler
 POINTS = np.random.default_rng(3).normal(size=(60, 3)) * 0.4
@@ -138,6 +138,26 @@ def test_edges_with_clearance_are_certified(
     roomy = wide.edges_free(A, B)
     assert roomy.sum() > 20
     assert planner.edges_free(A, B)[roomy].all()
+
+
+def test_edges_leave_a_configuration_that_is_a_few_hundredths_of_a_millimetre_from_contact(
+    planner: Planner,
+) -> None:
+    q = np.array([0.3, -0.4, 0.5, 0.2])
+    middle = centers(planner.robot, q)["link_3"][-1]
+    away = np.asarray(planner.robot.pose("link_3")(q))[:3, 1]  # the last joint moves the link along it
+    scene = hc.Scene()
+    scene.add("ball", hc.Sphere(0.1), middle - (RADIUS + 0.1 + 5e-5) * away)
+    planner.update(scene)
+    turned = q + np.outer([0.05, 0.3, 0.6, -0.05], [0, 0, 0, 1])
+    assert not planner.in_collision(q)
+    np.testing.assert_array_equal(planner.edges_free(np.tile(q, (4, 1)), turned), [True, True, True, False])
+
+
+def test_links_that_are_proven_to_meet_everywhere_are_not_checked(rng: np.random.Generator) -> None:
+    planner = Planner(hc.load(cubes_urdf()), tolerance=0.02)
+    assert ("link_0", "link_2") in planner.always_in_contact
+    assert not planner.in_collision(planner.robot.random(rng, 50)).any()
 
 
 def test_allowed_contacts_are_not_checked(planner: Planner, scene: hc.Scene) -> None:

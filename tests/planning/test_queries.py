@@ -89,6 +89,8 @@ def test_goals_of_inverse_kinematics_are_reached_with_other_turns_of_joints() ->
     np.testing.assert_allclose(Q[0], turns[1])
     np.testing.assert_allclose(np.sort(Q, axis=0), np.sort(turns, axis=0))
     narrow = Planner(hc.load(arm_urdf(2)))
+    assert planner.space.turn.tolist() == [2 * np.pi] * 2 and not narrow.space.turn.any()
+    assert planner.space.diagonal == pytest.approx(2 * np.pi * np.sqrt(2))  # as of one turn
     assert len(with_turns(narrow.robot, narrow.space, np.array([[1.0, -0.5]]), np.zeros(2))) == 1
 
 

@@ -72,7 +72,7 @@ class Space(ctypes.Structure):
     """`hp_space` of runtime/edge.h."""
 
     _fields_ = (
-        *((name, _P) for name in ("lower", "upper", "weight", "kind")),
+        *((name, _P) for name in ("lower", "upper", "weight", "turn", "kind")),
         ("resolution", _F),
         ("finest", _F),
         ("certify", _I),

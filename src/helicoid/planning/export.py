@@ -209,10 +209,10 @@ def _tables(planner: Planner, capacity: int) -> Iterator[str]:
     pointers = {key: f"robot_{key}" for key in body.tables}
     yield _structure("hp_robot", "robot", {**_numbers(RobotTables, body.struct), **pointers})
     yield from _scene(planner)
-    for key in ("lower", "upper", "weight"):
+    for key in ("lower", "upper", "weight", "turn"):
         yield _constant(f"space_{key}", np.asarray(getattr(space, key), np.float32))
     yield _constant("space_kind", space.kind)
-    own = {key: f"space_{key}" for key in ("lower", "upper", "weight", "kind")}
+    own = {key: f"space_{key}" for key in ("lower", "upper", "weight", "turn", "kind")}
     yield _structure("hp_space", "space", {**_numbers(type(planner._space), planner._space), **own})
     settings = _numbers(type(planner._settings), planner._settings)
     yield _structure("hp_settings", "settings", settings)

@@ -14,7 +14,7 @@ from helicoid.arrays import float_array, shown
 from helicoid.control.inverse_kinematics import InverseKinematics
 from helicoid.control.tasks import Task
 from helicoid.errors import InputError
-from helicoid.planning.space import NUMBER, ConfigurationSpace
+from helicoid.planning.space import ConfigurationSpace
 from helicoid.robot import Robot
 
 REGION_SAMPLES = 64  # goal configurations sampled from a region
@@ -51,8 +51,6 @@ class GoalRegion:
         return np.asarray(low + u * (high - low))
 
 
-_TURNING = ("revolute", "continuous")
-
 Free = Callable[[Array], Array]
 """Which rows of configurations (n, nq) are free."""
 
@@ -83,14 +81,8 @@ def with_turns(robot: Robot, space: ConfigurationSpace, Q: Array, start: Array) 
 
     The nearest ones to the start, `MAX_TURNED` at most. A joint that a mimic follows is not turned.
     """
-    followed = {body.joint.mimic.joint for body in robot.model.bodies if body.joint.mimic is not None}
-    for body in robot.model.bodies:
-        joint, k = body.joint, body.q.start
-        if joint.type.kind not in _TURNING or joint.mimic is not None or joint.name in followed:
-            continue
-        if space.kind[k] != NUMBER or space.upper[k] - space.lower[k] <= 2 * np.pi:
-            continue
-        turns = 2 * np.pi * np.outer([0, -1, 1], np.eye(robot.nq)[k])
+    for k in np.flatnonzero(space.turn):
+        turns = np.outer([0, -1, 1], space.turn * (np.arange(robot.nq) == k))
         Q = (Q[:, None] + turns).reshape(-1, robot.nq)
         Q = Q[(Q[:, k] >= space.lower[k]) & (Q[:, k] <= space.upper[k])]
         distance = np.linalg.norm((Q - start) * space.weight, axis=1)

@@ -107,14 +107,14 @@ class Planner:
         self.body: Body = self._body([])
         tables = {
             name: np.ascontiguousarray(getattr(self.space, name), dtype=np.float32)
-            for name in ("lower", "upper", "weight")
+            for name in ("lower", "upper", "weight", "turn")
         }
         self._space, self._space_memory = filled(
             Space,
             **tables,
             kind=np.ascontiguousarray(self.space.kind),
             resolution=resolution,
-            finest=2e-4,
+            finest=2e-6,
             certify=int(certify),
         )
         scale = self.space.diagonal * RANGE_SHARE

@@ -12,16 +12,19 @@ from helicoid.errors import InputError
 from helicoid.robot import Robot
 
 NUMBER, CIRCLE, QUATERNION, QUATERNION_PART = range(4)  # as in runtime/edge.h
+TURNING = ("revolute", "continuous")  # kinds of joints
 
 
 @dataclass(frozen=True, eq=False)
 class ConfigurationSpace:
-    """Coordinates (nq): kind, lower and upper limit for sampling, and weight in lengths."""
+    """Coordinates (nq): kind, lower and upper limit for sampling, weight in lengths, and 2π for those of
+    joints that can turn more than once, else 0."""
 
     kind: NDArray[np.int32]
     lower: Array
     upper: Array
     weight: Array
+    turn: Array
 
     @property
     def is_curved(self) -> bool:
@@ -30,8 +33,9 @@ class ConfigurationSpace:
 
     @property
     def diagonal(self) -> float:
-        """Distance between the lower and the upper limits."""
-        return float(np.linalg.norm(self.weight * (self.upper - self.lower)))
+        """Distance between the lower and the upper limits; of joints that can turn more, of one turn."""
+        wide = np.where(self.turn > 0, self.turn, self.upper - self.lower)
+        return float(np.linalg.norm(self.weight * wide))
 
     def wrapped(self, q: Array) -> Array:
         """Angles on circles within half a turn of zero, quaternions of unit length."""
@@ -106,4 +110,16 @@ def configuration_space(
     )
     if not np.all(np.isfinite(weight) & (weight > 0)):
         raise InputError("weights of coordinates are above zero")
-    return ConfigurationSpace(kind, lower, upper, np.array(weight))
+    return ConfigurationSpace(kind, lower, upper, np.array(weight), _turns(robot, kind, upper - lower))
+
+
+def _turns(robot: Robot, kind: NDArray[np.int32], width: Array) -> Array:
+    followed = {body.joint.mimic.joint for body in robot.model.bodies if body.joint.mimic is not None}
+    turn = np.zeros(robot.nq)
+    for body in robot.model.bodies:
+        joint, k = body.joint, body.q.start
+        if joint.type.kind not in TURNING or joint.mimic is not None or joint.name in followed:
+            continue
+        if kind[k] == NUMBER and width[k] > 2 * np.pi:
+            turn[k] = 2 * np.pi
+    return turn

@@ -24,12 +24,26 @@ typedef struct {
   int32_t met[2];           /* the nodes that met */
   float bound;              /* upper bound of the path length in the search */
   int32_t n_roots[2];
+  float low[HP_NQ], high[HP_NQ]; /* of most samples */
 } hp_query;
 
 static double hp_now(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Limits of most samples: those of the space but, of joints that can turn more than once, one turn about the start,
+ * in which all postures are. */
+static void hp_turn_about(const hp_space *space, const float *start, hp_query *query) {
+  memcpy(query->low, space->lower, sizeof query->low);
+  memcpy(query->high, space->upper, sizeof query->high);
+  for (int j = 0; j < HP_NQ; j++) {
+    const float turn = space->turn[j];
+    if (turn <= 0) continue;
+    query->low[j] = fmaxf(space->lower[j], fminf(start[j] - turn / 2, space->upper[j] - turn));
+    query->high[j] = query->low[j] + turn;
+  }
 }
 
 /* From node `from` of a tree towards q, in steps of `range`: the last node; *reached: whether q is one. */
@@ -84,16 +98,17 @@ static int hp_connect(const hp_space *space, const hp_settings *settings, hp_che
     float q[HP_NQ], at[HP_NQ];
     hp_edge e;
     int reached;
-    hp_sample(space, &query->random, q);
-    query->samples++;
+    const int all = query->samples++ / 2 % 4 == 0;
+    hp_sample(space, all ? space->lower : query->low, all ? space->upper : query->high, &query->random, q);
     if (query->bound < INFINITY && hp_detour(space, query, q) >= query->bound) continue; /* Gammell et al. 2014 */
-    const int near = hp_nearest(space, a, q);
+    /* Few samples become nodes, as from a narrow pocket: every other extension is a shorter one, from any node. */
+    const int local =
+        query->samples > MAX_SAMPLES_PER_NODE * (10 + query->tree[0].n + query->tree[1].n) && query->samples % 2;
+    const int near = local ? (int)(hp_random(&query->random) * (float)a->n) : hp_nearest(space, a, q);
     hp_node(a, near, at);
     hp_edge_between(space, at, q, &e);
     float range = settings->range;
-    /* Few samples become nodes, as from a narrow pocket: every other extension is shorter, whatever the domain. */
-    if (query->samples > MAX_SAMPLES_PER_NODE * (10 + query->tree[0].n + query->tree[1].n) && query->samples % 2)
-      range *= ldexpf(1.0f, -(int)(1 + 6 * hp_random(&query->random)));
+    if (local) range *= ldexpf(1.0f, -(int)(1 + 6 * hp_random(&query->random)));
     else if (e.length > a->domain[near]) continue;
     if (e.length < 1e-6f) continue;
     if (e.length > range) {

@@ -12,6 +12,7 @@ enum { NUMBER, CIRCLE, QUATERNION, QUATERNION_PART };
 
 typedef struct {
   const float *lower, *upper, *weight;
+  const float *turn; /* of a joint that can turn more than once: 2 pi, else 0 */
   const int32_t *kind;
   float resolution;  /* checks per unit of length */
   float finest;      /* m: growth at which the bisection of a certificate gives up */

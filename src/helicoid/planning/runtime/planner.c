@@ -122,6 +122,7 @@ HP_API int planner_begin(hp_work *w, const hp_robot *robot, const hp_world *worl
     if (!t->n) return s ? GOALS_TOUCH : START_TOUCHES;
     query->n_roots[s] = t->n;
   }
+  hp_turn_about(space, starts, query);
   for (int i = 0; i < query->tree[0].n && i < 4; i++) { /* straight edges first */
     float a[HP_NQ], b[HP_NQ];
     hp_edge e;

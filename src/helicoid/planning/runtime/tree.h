@@ -89,7 +89,8 @@ HP_HOT float hp_random(uint64_t *state) { /* splitmix64, Steele et al. 2014; in 
   return (float)((z ^ (z >> 31)) >> 40) * 0x1p-24f;
 }
 
-static void hp_sample(const hp_space *space, uint64_t *state, float *q) {
+static void hp_sample(const hp_space *space, const float *lower, const float *upper, uint64_t *state, float *q) {
+  (void)space;
   for (int j = 0; j < HP_NQ; j++) {
     const float u = hp_random(state);
 #if HP_CURVED
@@ -104,7 +105,7 @@ static void hp_sample(const hp_space *space, uint64_t *state, float *q) {
       continue;
     }
 #endif
-    q[j] = space->lower[j] + u * (space->upper[j] - space->lower[j]);
+    q[j] = lower[j] + u * (upper[j] - lower[j]);
   }
 }
 
