@@ -22,20 +22,32 @@ def contacts(path: Any, scene: hc.Scene, checks: float) -> tuple[int, int]:
     moving = {link: own for link, own in links.items() if robot.model.frame(link).body >= 0}
     solids = {link: [(_solid(one), one.placement) for one in own] for link, own in moving.items()}
     objects = [(_object(one.shape), _transform(one.pose)) for one in scene.objects.values()]
+    for body in [body for body, _ in objects] + [solid for own in solids.values() for solid, _ in own]:
+        body.computeLocalAABB()
     request, touching, count = coal.CollisionRequest(), 0, 0
     for a, b in zip(path.q, path.q[1:], strict=False):
         steps = max(2, int(np.ceil(np.linalg.norm(b - a) * checks)))
         Q = a + np.linspace(0, 1, steps)[:, None] * (b - a)
-        poses = {link: np.asarray(robot.pose(link)(Q)) for link in solids}
-        for k in range(steps):
-            count += 1
-            touching += any(
-                coal.collide(solid, _transform(poses[link][k], at), body, T, request, coal.CollisionResult())
-                for link, own in solids.items()
-                for solid, at in own
-                for body, T in objects
-            )
+        count, hit = count + steps, np.zeros(steps, bool)
+        for link, own in solids.items():
+            poses = np.asarray(robot.pose(link)(Q))
+            for solid, at in own:
+                for body, T in objects:
+                    for k in np.flatnonzero(_near(poses, solid, at, body, T) & ~hit):
+                        found = coal.CollisionResult()
+                        hit[k] = coal.collide(solid, _transform(poses[k], at), body, T, request, found) > 0
+        touching += int(hit.sum())
     return touching, count
+
+
+def _near(poses: Array, solid: Any, at: Any, body: Any, T: Any) -> Array:
+    """Where the bounding ball of a solid reaches the bounding box of an object: elsewhere they are apart."""
+    middle = at.rotation @ solid.aabb_center + at.translation
+    x = poses[:, :3, :3] @ middle + poses[:, :3, 3]
+    local = (x - T.getTranslation()) @ T.getRotation() - body.aabb_center
+    half = (body.aabb_local.max_ - body.aabb_local.min_) / 2
+    beyond = np.maximum(np.abs(local) - half, 0.0)
+    return np.asarray(np.linalg.norm(beyond, axis=1) <= solid.aabb_radius + 1e-6)
 
 
 def _transform(pose: Array, placement: Any = None) -> Any:
