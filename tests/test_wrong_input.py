@@ -22,7 +22,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "sensors measure a motion": lambda: hc.Sensors()(WRONG),
     "between two of": lambda: hc.mpc.Problem(ARM, horizon=2, dt=0.1).add_distance(WRONG, WRONG),
     "increasing times": lambda: hc.mpc.Problem(ARM, grid=WRONG),
-    "radius": lambda: hc.mpc.Sphere(WRONG, link="tip"),
+    "radius": lambda: hc.mpc.PlacedSphere(WRONG, link="tip"),
     "progress is": lambda: hc.simulate(ARM, duration=0.01, progress=WRONG),
     "packages maps": lambda: hc.load("panda", packages=WRONG),
     "needs a folder": lambda: ARM.gravity.export_c(""),

@@ -11,7 +11,7 @@ import pytest
 
 import helicoid as hc
 from helicoid.errors import InputError
-from helicoid.mpc import Capsule, Problem, Sphere
+from helicoid.mpc import PlacedCapsule, PlacedSphere, Problem
 from helicoid.robot.collision import distance
 from mpc.problems import START, arm, reset
 
@@ -58,8 +58,8 @@ def test_an_obstacle_is_avoided() -> None:
     problem.add_position_cost("tip", [1.6, 0.0, -0.3], 10.0, 100.0)
     problem.add_velocity_cost(0.1, 1.0)
     problem.add_control_cost(1e-4)
-    link = Capsule(0.05, (-0.4, 0.0, 0.0), (0.0, 0.0, 0.0), link="tip")
-    problem.add_distance(link, Sphere(0.2, point=(1.75, 0.0, 0.45)), margin=0.02, name="ball")
+    link = PlacedCapsule(0.05, (-0.4, 0.0, 0.0), (0.0, 0.0, 0.0), link="tip")
+    problem.add_distance(link, PlacedSphere(0.2, point=(1.75, 0.0, 0.45)), margin=0.02, name="ball")
     plan = problem.solve(START)
     assert plan.success and plan.q is not None
     nearest = np.inf
@@ -210,3 +210,9 @@ def test_exported_functions_are_those_of_the_solver(tmp_path: Path) -> None:
 def test_arguments_of_a_wrong_type_are_refused(wrong: Callable[[], object], text: str) -> None:
     with pytest.raises(InputError, match=text):
         wrong()
+
+
+def test_former_names_of_placed_shapes_warn() -> None:
+    for name in ("Sphere", "Capsule"):
+        with pytest.warns(DeprecationWarning, match=f"hc.mpc.Placed{name}"):
+            assert getattr(hc.mpc, name) is getattr(hc.mpc, f"Placed{name}")

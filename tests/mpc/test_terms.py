@@ -10,7 +10,7 @@ import pytest
 
 import helicoid as hc
 from helicoid.errors import InputError
-from helicoid.mpc import Capsule, Problem, Sphere
+from helicoid.mpc import PlacedCapsule, PlacedSphere, Problem
 from helicoid.robot.collision import distance
 
 
@@ -31,7 +31,7 @@ WRONG: dict[str, tuple[Callable[[Problem], object], str]] = {
     "nowhere": (lambda p: p.add_constraint("c", p.tau, 0, 1, on_path=False), "nowhere"),
     "price": (lambda p: p.add_constraint("c", p.v, 0, 1, soft=np.nan), "price"),
     "factor": (lambda p: p.add_limits(torque=0.0), "factors of limits"),
-    "radius": (lambda p: p.add_distance(Sphere(-0.1), Sphere(0.1, link="tip")), "radius"),
+    "radius": (lambda p: p.add_distance(PlacedSphere(-0.1), PlacedSphere(0.1, link="tip")), "radius"),
     "final": (lambda p: p.set_end(v=[0.0]), "takes 2 numbers"),
     "final mask": (lambda p: p.set_end(v=[0.0, 0.0], mask=[True]), "mask needs 2"),
     "initial mask": (lambda p: p.set_initial(q=[True, True, True]), "mask needs 2"),
@@ -67,8 +67,8 @@ def test_a_refused_term_can_be_added_once_more() -> None:
         problem.add_position_cost("tip", [1, 0, 0], -1.0)
     problem.add_position_cost("tip", [1, 0, 0], 1.0)
     with pytest.raises(InputError, match="price"):
-        problem.add_distance(Sphere(0.1), Sphere(0.1, link="tip"), soft=-1.0, name="ball")
-    problem.add_distance(Sphere(0.1), Sphere(0.1, link="tip"), name="ball")
+        problem.add_distance(PlacedSphere(0.1), PlacedSphere(0.1, link="tip"), soft=-1.0, name="ball")
+    problem.add_distance(PlacedSphere(0.1), PlacedSphere(0.1, link="tip"), name="ball")
     assert {"position", "ball_point", "ball_lower"} <= set(problem.names)
 
 
@@ -101,5 +101,5 @@ def test_a_capsule_without_length_is_a_sphere() -> None:
     assert float(distance([point, point], [a, b])) == pytest.approx(ball, abs=1e-9)
     assert float(distance([a, b], [point, point])) == pytest.approx(ball, abs=1e-9)
     problem = plain()
-    problem.add_distance(Capsule(0.1, (0, 0, 0), (0, 0, 0)), Sphere(0.1, link="tip"), name="dot")
+    problem.add_distance(PlacedCapsule(0.1, (0, 0, 0), (0, 0, 0)), PlacedSphere(0.1, link="tip"), name="dot")
     assert {"dot_start", "dot_end"} <= set(problem.names)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import helicoid as hc
-from helicoid.mpc import Capsule, Problem, Sphere, constraints
+from helicoid.mpc import PlacedCapsule, PlacedSphere, Problem, constraints
 from helicoid.mpc.constraints import Constraint
 from helicoid.mpc.costs import velocity_cost
 from mpc.nodes import FRAMES, Point, evaluate, point, robot, slopes, with_terms
@@ -42,13 +42,13 @@ CASES: dict[str, tuple[Any, Any]] = {
     ),
     "ball and obstacle": (
         lambda s, kind: constraints.distance_constraint(
-            s, Sphere(0.1, (0.1, 0.0, 0.2), FRAMES[kind]), Sphere(0.2, CENTER), 0.05
+            s, PlacedSphere(0.1, (0.1, 0.0, 0.2), FRAMES[kind]), PlacedSphere(0.2, CENTER), 0.05
         ),
         lambda kind, at: 5 * (np.linalg.norm(tip(kind, at, (0.1, 0.0, 0.2)) - CENTER) - 0.3),
     ),
     "capsule and obstacle": (
         lambda s, kind: constraints.distance_constraint(
-            s, Capsule(0.1, (0, 0, 0), (0.3, 0, 0), FRAMES[kind]), Sphere(0.2, CENTER), 0.05
+            s, PlacedCapsule(0.1, (0, 0, 0), (0.3, 0, 0), FRAMES[kind]), PlacedSphere(0.2, CENTER), 0.05
         ),
         lambda kind, at: 5 * (to_segment(CENTER, tip(kind, at), tip(kind, at, (0.3, 0, 0))) - 0.3),
     ),
@@ -181,7 +181,7 @@ def test_duration_is_bounded_where_it_is_free() -> None:
 def test_distances_without_a_name_are_counted() -> None:
     problem = Problem(hc.load("planar_2r"), horizon=2, dt=0.1)
     for _ in range(2):
-        problem.add_distance(Sphere(0.1, link="tip"), Sphere(0.1, CENTER))
+        problem.add_distance(PlacedSphere(0.1, link="tip"), PlacedSphere(0.1, CENTER))
     assert [one.name for one in problem._structure.constraints] == ["distance_0", "distance_1"]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from helicoid._typing import Array
-from helicoid.robot.collision import Capsule, distance
+from helicoid.robot.collision import PlacedCapsule, distance
 from helicoid.robot.collision.shapes import closest_points
 
 Segment = tuple[Array, Array, float]
@@ -99,5 +99,5 @@ def test_the_order_does_not_matter(rng: np.random.Generator) -> None:
 
 
 def test_volume_of_a_capsule() -> None:
-    assert Capsule(0.1, [0, 0, 0], [0, 0, 0]).volume == pytest.approx(4 / 3 * np.pi * 1e-3)
-    assert Capsule(0.1, [0, 0, 0], [0, 3, 4]).volume == pytest.approx(np.pi * 0.01 * (5 + 0.4 / 3))
+    assert PlacedCapsule(0.1, [0, 0, 0], [0, 0, 0]).volume == pytest.approx(4 / 3 * np.pi * 1e-3)
+    assert PlacedCapsule(0.1, [0, 0, 0], [0, 3, 4]).volume == pytest.approx(np.pi * 0.01 * (5 + 0.4 / 3))

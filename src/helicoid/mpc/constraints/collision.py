@@ -33,7 +33,9 @@ def distance_constraint(
     """
     for shape in (one, other):
         if not isinstance(shape, Shape):
-            raise InputError(f"a distance is between two of hc.mpc.Sphere and hc.mpc.Capsule; got {shape!r}")
+            raise InputError(
+                f"a distance is between two of hc.mpc.PlacedSphere and hc.mpc.PlacedCapsule; got {shape!r}"
+            )
     name = name or f"distance_{sum(term.startswith('distance_') for term in symbols.taken)}"
     parameters: list[Parameter] = []
     axes = [_axis(symbols, shape, name, parameters) for shape in (one, other)]

@@ -1,6 +1,6 @@
 """Collision shapes of a robot's links, and distances between them."""
 
 from helicoid.robot.collision.capsules import Capsules, FittedCapsule
-from helicoid.robot.collision.shapes import Capsule, Shape, Sphere, distance
+from helicoid.robot.collision.shapes import PlacedCapsule, PlacedSphere, Shape, distance
 
-__all__ = ["Capsule", "Capsules", "FittedCapsule", "Shape", "Sphere", "distance"]
+__all__ = ["Capsules", "FittedCapsule", "PlacedCapsule", "PlacedSphere", "Shape", "distance"]

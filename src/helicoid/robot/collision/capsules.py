@@ -17,7 +17,7 @@ from helicoid.model.shapes import is_solid
 from helicoid.pages.tables import table
 from helicoid.robot.collision.fitting import Fit, Names, fewer, fit
 from helicoid.robot.collision.pairs import Pair, could_meet, distance_function, separate_pairs
-from helicoid.robot.collision.shapes import Capsule
+from helicoid.robot.collision.shapes import PlacedCapsule
 
 if TYPE_CHECKING:
     from helicoid.robot.robot import Robot
@@ -26,7 +26,7 @@ Kind = Literal["collision", "visual"]
 
 
 @dataclass(frozen=True, eq=False)
-class FittedCapsule(Capsule):
+class FittedCapsule(PlacedCapsule):
     """A capsule around a shape of a link, in the link's frame (m).
 
     `held` is the volume (m³) of the shape, of a mesh that of its convex hull; `of` says which shape it is.

@@ -12,7 +12,7 @@ from helicoid._typing import Array, Expression
 from helicoid.compiler import Function, Input, Output
 from helicoid.dynamics.tree import joint_motions, world_poses
 from helicoid.model.model import WORLD, Model
-from helicoid.robot.collision.shapes import Capsule, closest_points, norm
+from helicoid.robot.collision.shapes import PlacedCapsule, closest_points, norm
 
 if TYPE_CHECKING:
     from helicoid.robot.robot import Robot
@@ -31,7 +31,7 @@ class Pair(NamedTuple):
     other: int
 
 
-def separate_pairs(model: Model, shapes: Sequence[Capsule]) -> tuple[Pair, ...]:
+def separate_pairs(model: Model, shapes: Sequence[PlacedCapsule]) -> tuple[Pair, ...]:
     """All pairs but those on one body, on neighbours, or of links whose collisions are disabled."""
     bodies = [model.frame(shape.link or "").body for shape in shapes]
     disabled = model.semantics.disabled
@@ -50,7 +50,7 @@ def _neighbours(model: Model, a: int, b: int) -> bool:
 
 
 def distances(
-    model: Model, q: Expression, shapes: Sequence[Capsule], pairs: Sequence[Pair]
+    model: Model, q: Expression, shapes: Sequence[PlacedCapsule], pairs: Sequence[Pair]
 ) -> tuple[Expression, Expression]:
     """The distances d (pairs) at q, negative where capsules overlap, and their rates by v (pairs × nv).
 
@@ -84,7 +84,9 @@ def distances(
     return ca.vertcat(ca.SX(0, 1), *d), J
 
 
-def _axis(model: Model, poses: Sequence[tuple[Expression, Expression]], shape: Capsule) -> list[Expression]:
+def _axis(
+    model: Model, poses: Sequence[tuple[Expression, Expression]], shape: PlacedCapsule
+) -> list[Expression]:
     """The ends of a capsule's axis in the world, one where they are the same."""
     body, placement = model.frame(shape.link or "")
     ends = [np.asarray(point, dtype=np.float64) for point in (shape.start, shape.end)]
@@ -97,7 +99,7 @@ def _axis(model: Model, poses: Sequence[tuple[Expression, Expression]], shape: C
     return [p + R @ ca.SX(point) for point in local]
 
 
-def _carriers(model: Model, shape: Capsule) -> set[int]:
+def _carriers(model: Model, shape: PlacedCapsule) -> set[int]:
     """The bodies whose joints move a capsule."""
     found, body = set(), model.frame(shape.link or "").body
     while body != WORLD:
@@ -106,7 +108,7 @@ def _carriers(model: Model, shape: Capsule) -> set[int]:
     return found
 
 
-def distance_function(model: Model, shapes: Sequence[Capsule], pairs: Sequence[Pair]) -> Function:
+def distance_function(model: Model, shapes: Sequence[PlacedCapsule], pairs: Sequence[Pair]) -> Function:
     """`q -> distance` of the pairs."""
     q = ca.SX.sym("q", model.nq)
     d, _ = distances(model, q, shapes, pairs)
@@ -116,7 +118,7 @@ def distance_function(model: Model, shapes: Sequence[Capsule], pairs: Sequence[P
 
 
 def could_meet(
-    robot: Robot, shapes: Sequence[Capsule], pairs: Sequence[Pair], margin: float
+    robot: Robot, shapes: Sequence[PlacedCapsule], pairs: Sequence[Pair], margin: float
 ) -> tuple[Pair, ...]:
     """See `Capsules.could_meet`."""
     if not pairs:
@@ -136,7 +138,7 @@ def could_meet(
 
 
 def _minimum_distance(
-    robot: Robot, shapes: Sequence[Capsule], pair: Pair, starts: Array, margin: float
+    robot: Robot, shapes: Sequence[PlacedCapsule], pair: Pair, starts: Array, margin: float
 ) -> float:
     """The smallest distance of a pair by gradient descent within the joint limits; quaternions stay fixed.
 

@@ -17,7 +17,7 @@ _ROUNDING = 1e-20  # m², added to squared distances: differentiable where axes 
 
 
 @dataclass(frozen=True, eq=False)
-class Sphere:
+class PlacedSphere:
     """A ball about a point (m) of a link, or of the world where `link` is None."""
 
     radius: float
@@ -34,7 +34,7 @@ class Sphere:
 
 
 @dataclass(frozen=True, eq=False)
-class Capsule:
+class PlacedCapsule:
     """All points within `radius` (m) of the segment from `start` to `end`, on a link or in the world."""
 
     radius: float
@@ -61,7 +61,7 @@ class Capsule:
         return {"start": self.start, "end": self.end}
 
 
-Shape = Sphere | Capsule
+Shape = PlacedSphere | PlacedCapsule
 
 
 def _check_radius(radius: float) -> None:
