@@ -79,6 +79,30 @@ def test_motions_over_time_are_free_and_keep_limits(planner: Planner, scene: hc.
         planner.plan([0.45, 0, 0, 0], GOAL).timed()
 
 
+def test_motions_of_limited_jerk_are_free_and_keep_all_limits(planner: Planner, scene: hc.Scene) -> None:
+    planner.update(scene)
+    path = planner.plan(START, GOAL, 20)
+    limits = {"velocity": 2.0, "acceleration": 8.0, "torque": np.inf, "frame_speed": {"link_3": 0.5}}
+    fastest, motion = path.timed(**limits), path.timed(jerk=60.0, **limits)
+    assert isinstance(motion, hc.simulation.Trajectory)
+    assert fastest.duration < motion.t[-1] < 2 * fastest.duration
+    np.testing.assert_allclose(motion.q[[0, -1]], [START, GOAL], atol=1e-12)
+    assert np.abs(motion.v[[0, -1]]).max() < 1e-9 and np.abs(motion.a[[0, -1]]).max() < 1e-9
+    h = motion.t[1]
+    assert np.abs(np.diff(motion.a, axis=0)).max() / h <= 60.0 * 1.001
+    assert np.abs(motion.v).max() < 2.02 and np.abs(motion.a).max() < 8.1
+    np.testing.assert_allclose(np.diff(motion.q, axis=0) / h, (motion.v[1:] + motion.v[:-1]) / 2, atol=1e-3)
+    for one in (motion, fastest):
+        J = np.asarray(planner.robot.jacobian("link_3", "world_aligned")(one.q))[:, 3:]
+        assert 0.3 < np.linalg.norm((J @ one.v[:, :, None])[..., 0], axis=1).max() < 0.5 * 1.021
+    assert not planner.in_collision(motion.q).any()
+    for wrong in ({"jerk": 0.0}, {"jerk": [1.0, 2.0]}, {"jerk": 9.0, "start_speed": 1.0}):
+        with pytest.raises(hc.InputError, match="jerk"):
+            path.timed(**limits | wrong)  # type: ignore[call-overload]
+    with pytest.raises(hc.InputError, match="frame_speed"):
+        path.timed(**limits | {"frame_speed": {"link_3": 0.0}})
+
+
 def test_goals_of_inverse_kinematics_are_reached_with_other_turns_of_joints() -> None:
     robot = hc.load(arm_urdf(2).replace('lower="-2.8" upper="2.8"', 'lower="-6" upper="6"'))
     planner = Planner(robot)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
@@ -46,6 +47,16 @@ class PathLimits:
             raise InputError(f"velocity: {name} moves at s = {s[laid.point]:.4g}, and its limit is zero")
         if path.seams:
             self.x_max[path.stops(s)] = 0.0
+
+    def limit_frames(self, speeds: Mapping[str, float]) -> None:
+        """Keep the origins of frames within their speeds (m/s): |J q'| ṡ."""
+        for frame, most in speeds.items():
+            if not (isinstance(most, (int, float, np.number)) and 0 < most < np.inf):
+                raise InputError(f"frame_speed of {frame!r} is a speed (m/s) above zero; got {most!r}")
+            J = np.asarray(self.robot.jacobian(frame, "world_aligned")(np.ascontiguousarray(self.q)))[:, 3:]
+            along = np.linalg.norm((J @ self.q1[:, :, None])[..., 0], axis=1)
+            moving = along > most / np.sqrt(np.finfo(float).max)
+            self.x_max[moving] = np.minimum(self.x_max[moving], np.square(most / along[moving]))
 
     def _refuse_position(self, joint: int, point: int) -> None:
         low, high = (bound[joint] for bound in self.limits.position)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -33,6 +34,7 @@ def time_optimal(
     frame: str | InverseKinematics | None = None,
     q0: ArrayLike | None = None,
     position: ArrayLike | None = None,
+    frame_speed: Mapping[str, float] | None = None,
     friction: bool = False,
     start_speed: float = 0.0,
     end_speed: float = 0.0,
@@ -57,6 +59,7 @@ def time_optimal(
         frame: whose poses they are, or an `InverseKinematics` of it.
         q0: of poses, where to look for the first configuration; by default the branch that leads furthest.
         position: the same for coordinates, which the path must keep; by default the robot's own limits.
+        frame_speed: largest speed (m/s) of the origins of frames, as {"tool0": 0.25}.
         friction: whether motors also work against the joints' friction, of which viscous friction is no row:
             profiles are computed until what friction takes settles.
         start_speed, end_speed: path velocity ṡ at both ends.
@@ -92,6 +95,7 @@ def time_optimal(
         raise InputError(f"scheme is 'interpolation' or 'collocation'; got {scheme!r}")
     start, end = _speed("start_speed", start_speed), _speed("end_speed", end_speed)
     problem = PathLimits(robot, joint_path, limits, joint_path.grid(grid), friction)
+    problem.limit_frames(frame_speed or {})
     passed = _settled(problem, start, end, scheme == "interpolation")
     profile = Profile(problem.s, passed.profile)
     return along(robot, joint_path, profile, limits, friction, every(float(profile.t[-1]), dt))

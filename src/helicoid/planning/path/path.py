@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.control.timing import PathMotion
 from helicoid.planning.path.timing import timed
+from helicoid.simulation import Trajectory
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +34,35 @@ class PlannedPath:
     seconds: float = 0.0
     planner: Any = field(default=None, repr=False)
 
+    @overload
     def timed(
         self,
         velocity: ArrayLike | None = None,
         acceleration: ArrayLike | None = None,
         torque: ArrayLike | None = None,
+        jerk: None = None,
         **options: Any,
-    ) -> PathMotion:
+    ) -> PathMotion: ...
+
+    @overload
+    def timed(
+        self,
+        velocity: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
+        torque: ArrayLike | None = None,
+        *,
+        jerk: ArrayLike,
+        **options: Any,
+    ) -> Trajectory: ...
+
+    def timed(
+        self,
+        velocity: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
+        torque: ArrayLike | None = None,
+        jerk: ArrayLike | None = None,
+        **options: Any,
+    ) -> PathMotion | Trajectory:
         """The fastest motion along the path within limits: a `Trajectory` whose every sample is free.
 
         Corners are rounded by parabolas, each as large as is certified to be free, then
@@ -49,13 +72,17 @@ class PlannedPath:
         Args:
             velocity, acceleration, torque: as in `hc.control.time_optimal`: by default the robot's own
                 limits.
-            options: others of `hc.control.time_optimal`, such as `dt` and `grid`.
+            jerk: a number or one for each joint (rad/s³, m/s³): the motion is averaged over the shortest
+                window of time that keeps it, which rounds corners further, with samples 2 ms apart at most.
+                It is slowed down until every interval is certified to be free. By default there is no limit.
+            options: others of `hc.control.time_optimal`, such as `frame_speed={"tool0": 0.25}`, `dt` and
+                `grid`.
 
         Raises:
             InputError: there is no path, or the robot has coordinates that are no numbers.
             InfeasiblePath: limits allow no motion.
         """
-        return timed(self, velocity, acceleration, torque, options)
+        return timed(self, velocity, acceleration, torque, jerk, options)
 
     def __repr__(self) -> str:
         if not self.success:

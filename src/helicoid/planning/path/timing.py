@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 from helicoid._typing import Array
 from helicoid.control.timing import JointPath, PathMotion, time_optimal
 from helicoid.errors import InputError
+from helicoid.planning.path.jerk import jerk_limited
 from helicoid.planning.space import NUMBER
+from helicoid.simulation import Trajectory
 
 if TYPE_CHECKING:
     from helicoid.planning.path.path import PlannedPath
@@ -25,8 +27,9 @@ def timed(
     velocity: ArrayLike | None,
     acceleration: ArrayLike | None,
     torque: ArrayLike | None,
+    jerk: ArrayLike | None,
     options: dict[str, Any],
-) -> PathMotion:
+) -> PathMotion | Trajectory:
     """See `PlannedPath.timed`."""
     if not path.success:
         raise InputError(f"there is no path to time: {path.message}")
@@ -40,6 +43,8 @@ def timed(
     options = {"position": np.stack([low, high]), **options}
     if manifold is not None:
         options = {"grid": max(200, 4 * (len(rounded.breaks) - 1)), **options}
+    if jerk is not None:
+        return jerk_limited(path.planner, rounded, jerk, velocity, acceleration, torque, options)
     return time_optimal(rounded, path.planner.robot, velocity, acceleration, torque, **options)
 
 
