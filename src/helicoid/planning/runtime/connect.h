@@ -101,10 +101,11 @@ static int hp_connect(const hp_space *space, const hp_settings *settings, hp_che
     const int all = query->samples++ / 2 % 4 == 0;
     hp_sample(space, all ? space->lower : query->low, all ? space->upper : query->high, &query->random, q);
     if (query->bound < INFINITY && hp_detour(space, query, q) >= query->bound) continue; /* Gammell et al. 2014 */
-    /* Few samples become nodes, as from a narrow pocket: every other extension is a shorter one, from any node. */
-    const int local =
-        query->samples > MAX_SAMPLES_PER_NODE * (10 + query->tree[0].n + query->tree[1].n) && query->samples % 2;
-    const int near = local ? (int)(hp_random(&query->random) * (float)a->n) : hp_nearest(space, a, q);
+    /* Few samples become nodes, as from a narrow pocket: every other extension is shorter, half of these from any
+     * node and half from the nearest. */
+    const int few = query->samples > MAX_SAMPLES_PER_NODE * (10 + query->tree[0].n + query->tree[1].n);
+    const int local = few && query->samples % 2, any = few && query->samples % 4 == 1;
+    const int near = any ? (int)(hp_random(&query->random) * (float)a->n) : hp_nearest(space, a, q);
     hp_node(a, near, at);
     hp_edge_between(space, at, q, &e);
     float range = settings->range;
