@@ -83,7 +83,7 @@ def averaged(motion: PathMotion, jerk: Array, dt: float = MAX_STEP) -> Trajector
         {"tau": tau, "theta": robot.theta.values[None]},
         options={"friction": True} if motion.friction else {},
     )
-    t = h * np.arange(len(q_mean))
+    t = np.asarray(h * np.arange(len(q_mean)), dtype=np.float64)
     return Trajectory(t, q_mean, v_mean, tau, robot, motion=moved_by, known={"a": a_mean})
 
 
