@@ -27,7 +27,7 @@ ROBOTS: dict[str, tuple[dict[str, list[float]], str, list[float]]] = {
     "xarm7": (XARM7, "link7", [0.0, -0.5, 0.0, 0.9, 0.0, 1.4, 0.0]),
     "kinova": (KINOVA, "j2s6s200_link_6", [0.0, 2.8, 1.6, 0.5, 1.5, 0.4]),
 }
-PERIOD, SECONDS = 0.02, 3.0
+PERIOD, SECONDS = 0.02, 6.0
 FACTORS = (1.0, 0.5, 0.8, 1.2, 1.5)
 PLANTS: dict[str, dict[str, Any]] = {
     "stiction": {"method": "stiction", "saturate": True},

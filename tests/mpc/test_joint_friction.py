@@ -241,7 +241,7 @@ def test_strong_friction_at_light_joints(factor: float) -> None:
     }
     controller = Controller(ur5())
     controller.set(position=UR5_TARGET)
-    motion, fine = settle(controller, own.with_joints(**scaled), UR5_START, 3.5, substeps=40)
+    motion, fine = settle(controller, own.with_joints(**scaled), UR5_START, 6.0, substeps=40)
     missed = distance(own, "tool0", motion.q[-1], UR5_TARGET)
     assert fine.mean() > 0.99
     assert missed < (1e-4 if factor == 1.0 else 1e-3 if factor < 1.5 else 3e-3)
@@ -249,11 +249,12 @@ def test_strong_friction_at_light_joints(factor: float) -> None:
 
 
 def test_on_mujoco_with_its_own_friction(tmp_path: Path) -> None:
-    """Its `frictionloss` and `damping`, which are not ours: as near as without friction on either side."""
+    """Its `frictionloss` and `damping`, not ours: as near as without friction, and without chatter."""
     pytest.importorskip("mujoco")
     from mujoco_plant import MuJoCoPlant
 
     own, missed = strong_friction(), []
+    dry = np.array([joint.friction[0] for joint in own.model.joints if joint.type.nv])
     bare = Problem(hc.load("ur5"), horizon=20, dt=0.02)
     bare.add_position_cost("tool0", UR5_TARGET, weight=50.0, end_weight=500.0)
     bare.add_velocity_cost(0.2, end_weight=5.0)
@@ -267,11 +268,14 @@ def test_on_mujoco_with_its_own_friction(tmp_path: Path) -> None:
         plant.start(UR5_START)
         controller = Controller(problem)
         controller.set(position=UR5_TARGET)
-        for _ in range(120):
+        applied = []
+        for _ in range(160):
             tau = controller.step(plant.q, plant.v)
+            applied.append(np.array(tau))
             for _ in range(20):
                 plant.step(tau)
         assert controller.ok
+        assert np.median(np.abs(np.diff(applied[-50:], axis=0) / dry).max(axis=1)) < 0.3
         missed.append(distance(own, "tool0", plant.q, UR5_TARGET))
     assert missed[0] < missed[1] + 1e-3
 

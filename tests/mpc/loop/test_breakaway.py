@@ -51,8 +51,18 @@ def test_the_loop_has_no_dead_band() -> None:
     for seconds in (0.5, None):
         controller = Controller(problem, disturbance_time=seconds)
         options = {"dt": PERIOD, "substeps": 20, "method": "stiction"}
-        motion = hc.simulate(problem.robot, AT_REST[:2], duration=3.0, controller=controller, **options)
+        motion = hc.simulate(problem.robot, AT_REST[:2], duration=5.0, controller=controller, **options)
         tip = problem.robot.pose("tip")(motion.q[-1])[:3, 3]
         missed.append(np.linalg.norm(tip - [0.4, 0.0, 0.9]))
         assert np.abs(motion.v[-10:]).max() < 1e-4
     assert missed[0] < 0.2 * missed[1] and missed[0] < 1e-4
+
+
+def test_reversals_lessen_it() -> None:
+    """Of a joint that friction which yields throws to and fro, as in MuJoCo."""
+    controller, largest = Controller(reach()), []
+    for k in range(40):
+        sign = 1.0 if k % 4 < 2 else -1.0
+        controller.step([0.8, 0.4], [0.005 * sign, -0.005 * sign])
+        largest.append(np.abs(controller._engine["disturbance"][4:]).max())
+    assert max(largest[20:]) < 0.05 * controller._engine["trusted"][4:].max() < max(largest[:4])

@@ -21,8 +21,10 @@
  * w follows k. Near its target a joint is planned to move so little that friction, compensated in proportion over a
  * narrow width of velocity, holds it: a dead band. So planned changes of velocity that it does not take up add up in w,
  * with a forgetting factor; w adds to the velocity that decides the direction of compensation, until the joint breaks
- * away, and while it creeps. A plan to the other side has to undo w first, so friction holds the joint meanwhile: no
- * chatter. Fast motion, or in the other direction, resets w.
+ * away, and while it creeps. A plan to the other side has to undo w first, so friction holds the joint meanwhile. Fast
+ * motion, or in the other direction, resets w. Real friction yields near rest, as MuJoCo's does: there a joint that is
+ * pushed by its whole friction is thrown to and fro. So w grows over several periods, and each reversal halves its bound,
+ * for a while.
  *
  * For an ODE or a vehicle d is a rate, dx/dt = f(x, u) + d. A sample of it is the prediction error of f + d after one
  * period, over h, plus d. Since it is not known which state is the derivative of which, outliers (a jump that comes and
@@ -36,6 +38,8 @@
 #define MAX_GROWTH_AT_REST 0.07       /* of the largest d */
 #define MIN_LARGE_ERROR 0.3       /* of the largest d: larger errors are no noise */
 #define BREAKAWAY_MEMORY 1.0     /* (s) time constant of w */
+#define MIN_BREAKAWAY_TIME 0.3   /* (s) in which w reaches its bound */
+#define REVERSAL_MEMORY 10.0     /* (s) time constant of the bound after reversals */
 #define MAX_CREEP 2             /* of the largest w: a velocity beyond has a direction of its own */
 #define SHRINKING_FACTOR 4         /* by which d then shrinks faster */
 
@@ -128,9 +132,12 @@ static void update_breakaway(mpc *s, const double *planned) {
   if (!s->unexplained || s->loop[DISTURBANCE_SHARE] == 0) return;
   const double h = s->loop[PERIOD], *v = s->initial + (int)s->loop[VELOCITY_AT];
   for (int j = 0; j < NTAU; j++) {
-    const double most = s->trusted[2 * NTAU + j], w = s->disturbance[2 * NTAU + j];
-    const int own = fabs(v[j]) > MAX_CREEP * most || w * v[j] < -fabs(w) * most / 10;
-    const double sum = own ? 0 : exp(-h / BREAKAWAY_MEMORY) * w + h * planned[j];
+    const double largest = s->trusted[2 * NTAU + j], w = s->disturbance[2 * NTAU + j];
+    const int fast = fabs(v[j]) > MAX_CREEP * largest, reversed = w * v[j] < -fabs(w) * largest / 10;
+    double *lost = s->stuck + 2 * NTAU + j; /* share of the bound, by reversals */
+    *lost = reversed ? (1 + *lost) / 2 : exp(-h / REVERSAL_MEMORY) * *lost;
+    const double most = (1 - *lost) * largest, growth = smaller_of(h / MIN_BREAKAWAY_TIME, 1) * most;
+    const double sum = fast || reversed ? 0 : exp(-h / BREAKAWAY_MEMORY) * w + within(h * planned[j], -growth, growth);
     s->disturbance[2 * NTAU + j] = isfinite(sum) ? within(sum, -most, most) : 0;
   }
   memcpy(s->theta + NTHETA - NTAU, s->disturbance + 2 * NTAU, NTAU * sizeof(double));
