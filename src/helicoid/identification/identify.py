@@ -57,7 +57,7 @@ from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import Samples
 from helicoid.identification.logs.single_frequency import single_frequency_joints
 from helicoid.identification.logs.sources import LogFiles, sources
-from helicoid.identification.report.notes import notes_on
+from helicoid.identification.report.notes import notes_on, offset_notes
 from helicoid.identification.report.score import Score
 from helicoid.identification.report.validity import ambiguous_springs
 from helicoid.identification.result import Identification
@@ -105,8 +105,9 @@ def identify(
         groups: the unknowns, see `Regression`; by default inertia, viscous and Coulomb friction and offset,
             with the average over models with and without armature, a root term, load-dependent friction and
             springs, weighted by held-out error (`result.evidence`); and "elastic" where elastic elements are
-            described. What is not among them counts as described: bodies, springs and armature always,
-            friction where other friction is unknown.
+            described. Of logs with wrenches inertia and "offset", a constant of each channel of the sensors
+            (`result.wrench_offsets`); give ("inertia",) where the sensors were zeroed. What is not among them
+            counts as described: bodies, springs and armature always, friction if other friction is unknown.
         form: "torque", or without accelerations "momentum" or "energy"; or "power".
         cutoff: of the zero-phase low-pass (Hz), None for none; by default selected by cross-validation.
         regularisation: weight of the squared distance of bodies from the description, which is their
@@ -276,6 +277,7 @@ def fitted(
             *(regression, x, spread, cutoff, lag, weight, training, expected, smooth, stretches),
             *(sines.joints, selected.evidence),
         ),
+        *offset_notes(regression, x, known),
     )
     return Identification(
         robot,

@@ -149,6 +149,15 @@ class Identification:
         own = self.regression.parameters
         return IdentifiedParameters(own.names, self.x, self.sigma, own.nominal)
 
+    @property
+    def wrench_offsets(self) -> dict[str, Array]:
+        """Constant offset of each force/torque sensor, (6,) by link, moment then force.
+
+        Readings less their offset are what `robot.sensor_wrench(link)` X
+        where the log has no wrenches, or "offset" is not among the groups.
+        """
+        return self.regression.wrench_offsets(self.x)
+
     @cached_property
     def robot(self) -> Robot:
         """The identified robot: its inverse dynamics with friction is what `predict` computes.

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -36,7 +36,8 @@ class BaseEquations:
     """A robot, and the groups of parameters of `Robot.parametric` that are unknown.
 
     `smoothing` is the velocity (rad/s, m/s) over which Coulomb friction changes sign. `wrenches` names links
-    whose joints' wrenches are measured, six rows each, in place of all joint torques.
+    whose joints' wrenches are measured, six rows each, in place of all joint torques. With `bias` each of
+    these rows has an unknown constant too.
     """
 
     robot: Robot
@@ -44,6 +45,7 @@ class BaseEquations:
     payload_link: str | None = None
     smoothing: float = SMOOTHING
     wrenches: tuple[str, ...] = ()
+    bias: bool = False
 
     def __post_init__(self) -> None:
         as_robot(self.robot, "identification")
@@ -64,12 +66,21 @@ class BaseEquations:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled functions are not pickled: the copy builds its own.
-        return BaseEquations, (self.robot, self.groups, self.payload_link, self.smoothing, self.wrenches)
+        return BaseEquations, tuple(getattr(self, one.name) for one in fields(self))
 
     @property
     def rows(self) -> int:
         """Number of measured numbers of a sample."""
         return 6 * len(self.wrenches) or self.robot.nv
+
+    @property
+    def offsets(self) -> int:
+        """Number of unknown constants of the rows."""
+        return self.rows if self.bias else 0
+
+    def by_sensor(self, offsets: Array) -> dict[str, Array]:
+        """Numbers of all offsets as (6,) of each sensor; empty where there are none."""
+        return dict(zip(self.wrenches if self.bias else (), offsets.reshape(-1, 6), strict=True))
 
     @cached_property
     def parametric(self) -> Robot:
@@ -130,13 +141,14 @@ class BaseEquations:
 
     @cached_property
     def torque_rows(self) -> Function:
-        """`(q, v, a) -> rows`, (r + 1, rows): Y_βᵀ and the nominal torque, or wrenches, below it."""
+        """`(q, v, a) -> rows`, (offsets + r + 1, rows): [1 Y_β]ᵀ and below the nominal torque, or wrench."""
         q, v, a = self._symbols("q v a")
         if self.wrenches:
             inertial = ca.vertcat(*(self.robot.wrench_regressor(link)(q, v, a) for link in self.wrenches))
             nothing = ca.SX(self.rows, 2 * self.robot.nv), ca.SX(self.rows, self.robot.nv)
             described = ca.vertcat(*(self.robot.sensor_wrench(link)(q, v, a) for link in self.wrenches))
             rows = ca.horzcat(self._reduced(inertial, *nothing), described).T
+            rows = ca.vertcat(ca.SX.eye(self.offsets), rows) if self.bias else rows
         else:
             Y = self._reduced(self.robot.regressor(q, v, a), self._friction(v), ca.diag(a))
             rows = ca.horzcat(Y, self._nominal_torque(q, v, a)).T
@@ -170,7 +182,7 @@ class BaseEquations:
         return [ca.SX.sym(name, self.robot.nq if name == "q" else self.robot.nv) for name in names.split()]
 
     def _function(self, name: str, inputs: dict[str, Expression], outputs: dict[str, Expression]) -> Function:
-        shape = (self.identifiability.rank + 1, self.rows)
+        shape = (self.offsets + self.identifiability.rank + 1, self.rows)
         return Function.from_expressions(
             name,
             [(Input(key, (value.shape[0],)), value) for key, value in inputs.items()],

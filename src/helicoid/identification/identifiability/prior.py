@@ -14,7 +14,12 @@ from helicoid._typing import Array
 from helicoid.arrays import float_array
 from helicoid.errors import InputError
 from helicoid.identification.identifiability.base_equations import BaseEquations
-from helicoid.identification.linear.solving.whitening import Whitening, reference, usual_sizes
+from helicoid.identification.linear.solving.whitening import (
+    Whitening,
+    reference,
+    usual_sizes,
+    usual_wrench,
+)
 from helicoid.model.inertia import Inertia
 from helicoid.robot import Robot
 
@@ -59,6 +64,12 @@ def covariance(equations: BaseEquations, spread: float) -> Array:
         own = np.arange(len(equations.nominal))[equations.slices["armature"]]
         P[own, own] = (spread * (inertia + equations.nominal[own])) ** 2
     return P
+
+
+def offset_sigma(equations: BaseEquations) -> Array:
+    """Prior σ of the offsets of force/torque sensors, (offsets,); their mean is zero."""
+    sensors = len(equations.wrenches) if equations.bias else 0
+    return _RELATIVE_SIGMA * np.tile(usual_wrench(equations.robot), sensors)
 
 
 def noise(robot: Robot, given: ArrayLike | None = None, sensors: int = 0) -> Array:

@@ -63,7 +63,7 @@ def excited_rows(regression: Regression) -> Array | None:
 
     That is so with mimic joints, which tie the motions of several joints together, with elastic elements,
     whose torques can have the shape of gravity's, and when the wrenches of some of the joints are measured
-    but not of all.
+    but not of all, or with unknown offsets.
     """
     model = regression.robot.model
     if "elastic" in regression.groups and model.elastic:
@@ -72,6 +72,8 @@ def excited_rows(regression: Regression) -> Array | None:
         return None
     if not regression.wrenches:
         return _torque_rows(regression)
+    if "offset" in regression.groups:
+        return None
     measured = {model.frame(link).body for link in regression.wrenches}
     return _wrench_rows(regression) if measured == set(range(len(model.bodies))) else None
 

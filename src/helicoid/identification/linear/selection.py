@@ -138,7 +138,7 @@ def _default_unknowns(robot: Robot, options: Options, wrenches: tuple[str, ...])
     if options.groups is not None:
         return tuple(options.groups)
     if wrenches:
-        return ("inertia",)
+        return ("inertia", "offset")
     if options.form in ("power", "energy"):
         # One equation a sample carries less: neither offsets nor the curve of friction are identifiable.
         dissipative = (group for group in linear_terms("always") if TERMS[group].nonnegative)

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import block_diag, lapack, solve_triangular
 
 from helicoid._typing import Array
 from helicoid.arrays import float_array, real_number, shown
@@ -26,7 +26,7 @@ from helicoid.identification.identifiability.base_equations import BaseEquations
 from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.linear.solving.whitening import usual_sizes
 from helicoid.identification.online.change_detector import ChangeDetector
-from helicoid.identification.online.projection import ConsistentSet
+from helicoid.identification.online.projection import consistent_set
 from helicoid.robot import Robot
 from helicoid.robot.frames import several_links
 
@@ -56,6 +56,8 @@ class OnlineIdentifier:
         cutoff: of the filter (rad/s) that `update_without_acceleration` uses.
         wrenches: links whose joints have six-axis sensors, in place of joint torques: `update` then takes
             their wrenches (n, f), about each link's origin in its axes, and `noise` is theirs, six each.
+        bias: whether each channel of these sensors has a constant offset that is estimated too, see
+            `wrench_offsets`; by default it has none, and one that it has is taken for mass.
 
     >>> import numpy as np
     >>> import helicoid as hc
@@ -81,6 +83,7 @@ class OnlineIdentifier:
         forgetting: float = 0.9995,
         cutoff: float = 20.0,
         wrenches: Sequence[str] = (),
+        bias: bool = False,
     ) -> None:
         rule = "forgetting lies between 0.5 and 1 (no forgetting)"
         forgetting = real_number(forgetting, rule, 0.5, 1.0, above=True)
@@ -89,9 +92,12 @@ class OnlineIdentifier:
         if not isinstance(groups, (str, tuple, list)):
             raise InputError(f"groups are names such as 'inertia' or 'payload'; got {shown(groups)}")
         named = (groups,) if isinstance(groups, str) else tuple(groups)
-        self._equations = BaseEquations(
-            robot, named, payload_link, wrenches=several_links("wrenches", wrenches)
-        )
+        links = several_links("wrenches", wrenches)
+        if not isinstance(bias, (bool, np.bool_)):
+            raise InputError(f"bias is True or False; got {shown(bias)}")
+        if bias and not links:
+            raise InputError("bias is that of force/torque sensors: name them, wrenches=[...]")
+        self._equations = BaseEquations(robot, named, payload_link, wrenches=links, bias=bool(bias))
         self._sigma = prior.noise(robot, noise, len(self._equations.wrenches))
         self._per_sigma = 1 / self._sigma
         self._forgetting, self._cutoff = forgetting, cutoff
@@ -99,13 +105,15 @@ class OnlineIdentifier:
         if base.rank == 0:
             what = "wrenches" if wrenches else "torques"
             raise InputError(f"the {what} of robot {robot.name!r} identify nothing of {', '.join(named)}")
-        r, nv = base.rank, self._equations.rows
+        self._offsets = self._equations.offsets  # the first unknowns: all else is marginal to them
+        r, nv = self._offsets + base.rank, self._equations.rows
         self._prior = prior.covariance(self._equations, spread)
         S = base.base @ self._prior @ base.base.T
         self._gain = np.linalg.solve(S, base.base @ self._prior).T  # θ - θ_nominal = gain δβ on average
-        self._R_prior = np.linalg.cholesky(np.linalg.inv(S)).T  # RᵀR = S⁻¹
-        self._consistent = self._possible()
-        self._base, self._prior_information = self._whitened()
+        of_bodies = np.linalg.cholesky(np.linalg.inv(S)).T  # RᵀR = S⁻¹
+        self._R_prior = block_diag(np.diag(1 / prior.offset_sigma(self._equations)), of_bodies)
+        self._consistent = consistent_set(self._equations, self._prior)
+        self._base, self._prior_information = self._consistent.whitened(base.base, self._prior, of_bodies)
         self._rows = np.empty((r + 1, nv))
         self._block = np.empty((nv, r + 1), order="F")  # what LAPACK overwrites
         self._backup = np.empty((r + 1, r + 1), order="F")
@@ -263,7 +271,12 @@ class OnlineIdentifier:
         self._invalidate_results()
         nominal = float(rows[-1] @ rows[-1])
         if self.change.add(squared, self._information() - before, nominal):
-            self._restart(self._delta())
+            delta, spread = self._delta(), self._offset_spread()
+            self._restart(delta)
+            if self._offsets:  # a load changes, not its sensor
+                own = slice(self._offsets)
+                self._R[own, own] = np.linalg.cholesky(np.linalg.inv(spread @ spread.T)).T
+                self._R[own, -1] = self._R[own, own] @ delta[own]
         elif self._forgetting < 1.0 and self.n_samples % _PRIOR_ROWS == 0:
             self._renew()
 
@@ -292,6 +305,11 @@ class OnlineIdentifier:
         """log det of the information matrix RᵀR."""
         return 2.0 * float(np.log(np.abs(self._R.diagonal()[:-1])).sum())
 
+    @property
+    def _marginal(self) -> Array:
+        """The factor of the information on δβ, whatever the offsets before it are."""
+        return self._R[self._offsets : -1, self._offsets : -1]
+
     def _delta(self) -> Array:
         r = len(self._R) - 1
         return np.asarray(lapack.dtrtrs(self._R[:r, :r], self._R[:r, r])[0], np.float64)
@@ -315,7 +333,23 @@ class OnlineIdentifier:
     @cached_property
     def estimate(self) -> Array:
         """Posterior mean of θ, in the order of `names`; it may be physically inconsistent."""
-        return np.asarray(self._equations.nominal + self._gain @ self._delta(), np.float64)
+        return np.asarray(self._equations.nominal + self._gain @ self._delta()[self._offsets :], np.float64)
+
+    @property
+    def wrench_offsets(self) -> dict[str, Array]:
+        """Offset of each force/torque sensor, (6,) by link, moment then force; empty without `bias`."""
+        return self._equations.by_sensor(self._delta()[: self._offsets])
+
+    @property
+    def wrench_offset_sigmas(self) -> dict[str, Array]:
+        """σ of each element of `wrench_offsets`."""
+        spread = np.linalg.norm(self._offset_spread(), axis=1) * np.sqrt(self.change.scale)
+        return self._equations.by_sensor(spread)
+
+    def _offset_spread(self) -> Array:
+        """A root (offsets, unknowns) of the covariance of the offsets."""
+        R = self._R[:-1, :-1]
+        return np.asarray(solve_triangular(R, np.eye(len(R)), check_finite=False)[: self._offsets])
 
     @cached_property
     def theta(self) -> Array:
@@ -327,14 +361,13 @@ class OnlineIdentifier:
         if members.contains(estimate):
             return estimate
         with one_blas_thread():
-            rows = self._R[:-1, :-1] @ self._base
+            rows = self._marginal @ self._base
             return members.nearest(estimate, self._prior_information + rows.T @ rows / self.change.scale)
 
     @cached_property
     def covariance(self) -> Array:
         """The covariance of `estimate`, (θ, θ). In unidentifiable directions it is that of the prior."""
-        r = len(self._R) - 1
-        root = solve_triangular(self._R[:r, :r], np.eye(r), check_finite=False)
+        root = solve_triangular(self._marginal, np.eye(len(self._marginal)), check_finite=False)
         base = self._equations.identifiability.base
         prior_part = base @ self._prior @ base.T
         posterior = root @ root.T * self.change.scale
@@ -360,21 +393,3 @@ class OnlineIdentifier:
     def robot(self) -> Robot:
         """The robot with `theta` in place of its own values."""
         return with_theta(self._equations, self.theta)
-
-    def _possible(self) -> ConsistentSet:
-        """The set of physically consistent θ."""
-        slices = [own for group, own in self._equations.slices.items() if group in ("friction", "armature")]
-        joints = np.concatenate([np.zeros(0, np.intp), *(np.arange(own.start, own.stop) for own in slices)])
-        scale = np.sqrt(np.diag(self._prior))
-        return ConsistentSet(prior.whitenings(self._equations), joints, scale)
-
-    def _whitened(self) -> tuple[Array, Array]:
-        """C of δβ = C w, and what the prior knows besides β, in the coordinates w of `_consistent`.
-
-        The inverse of `covariance` in these is P⁻¹ - Cᵀ (C P Cᵀ)⁻¹ C + Cᵀ (RᵀR / scale) C, P being the prior.
-        """
-        members = self._consistent
-        base = self._equations.identifiability.base @ members.inverse
-        known = np.linalg.inv(members.W @ self._prior @ members.W.T)
-        rows = self._R_prior @ base
-        return base, known - rows.T @ rows

@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from helicoid._typing import Array
+from helicoid.identification.identifiability import prior
+from helicoid.identification.identifiability.base_equations import BaseEquations
 from helicoid.identification.linear.solving.whitening import UPPER, WEIGHT, Whitening
 
 Indices = NDArray[np.intp]
@@ -101,6 +103,17 @@ class ConsistentSet:
         z, self._last = self._solved(H, factor, target, start)
         return np.asarray(self.inverse @ z, np.float64)
 
+    def whitened(self, base: Array, covariance: Array, root: Array) -> tuple[Array, Array]:
+        """C of δβ = base δθ = C w, and what a prior knows besides β, in the coordinates w.
+
+        P is the prior's `covariance` of θ; `root` is R₀ of R₀ᵀR₀ = (base P baseᵀ)⁻¹. With a factor R of the
+        information on δβ that of w is P⁻¹ - Cᵀ R₀ᵀR₀ C + Cᵀ RᵀR C.
+        """
+        C = base @ self.inverse
+        known = np.linalg.inv(self.W @ covariance @ self.W.T)
+        rows = root @ C
+        return C, known - rows.T @ rows
+
     def _factored(self, metric: Array) -> tuple[Array, Array]:
         """H, regularised until it is positive definite in floating point too, and its Cholesky factor."""
         size, least = metric.diagonal().max(), _MIN_INFORMATION
@@ -163,6 +176,13 @@ class ConsistentSet:
     def _matrices(self, w: Array) -> Array:
         """The bodies of w as symmetric matrices, (n, 4, 4)."""
         return (w[self._index] @ _SYMMETRIC).reshape(-1, 4, 4)
+
+
+def consistent_set(equations: BaseEquations, covariance: Array) -> ConsistentSet:
+    """The set of consistent θ of equations; joints are scaled by the prior's covariance (θ, θ)."""
+    slices = [own for group, own in equations.slices.items() if group in ("friction", "armature")]
+    joints = np.concatenate([np.zeros(0, np.intp), *(np.arange(own.start, own.stop) for own in slices)])
+    return ConsistentSet(prior.whitenings(equations), joints, np.sqrt(np.diag(covariance)))
 
 
 def _eigen(matrices: Array) -> tuple[Array, Array]:

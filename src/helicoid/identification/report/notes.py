@@ -70,6 +70,18 @@ def notes_on(
     yield from _warnings(regression, x, covariance, training, expected, low_passed_error)
 
 
+def offset_notes(regression: Regression, x: Array, posterior: Array) -> Iterator[str]:
+    """The offsets of force/torque sensors with their 95 % intervals."""
+    found = regression.wrench_offsets(x)
+    reach = regression.wrench_offsets(1.96 * np.sqrt(np.maximum(np.diag(posterior), 0.0)))
+    for link, offset in found.items():
+        each = [f"{value:.3g} ± {half:.2g}" for value, half in zip(offset, reach[link], strict=True)]
+        yield (
+            f"Offsets of the sensor at {link!r}, to be subtracted from its readings (95 %): moment "
+            f"{', '.join(each[:3])} N·m; force {', '.join(each[3:])} N."
+        )
+
+
 def _one_frequency(found: Mapping[str, SineMotion]) -> Iterator[str]:
     """Joints whose acceleration is a multiple of their position: springs and inertia are ambiguous there."""
     if found:

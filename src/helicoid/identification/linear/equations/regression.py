@@ -96,7 +96,8 @@ class Regression:
         load: inertial parameters (10 n_bodies) from which load-dependent friction takes the joint load; by
             default the robot's.
         wrenches: links whose six-axis wrench is measured, in place of all joint torques: that which acts on
-            the link's body through its joint, moment then force, about the body's origin in its axes.
+            the link's body through its joint, moment then force, about the body's origin in its axes. Then
+            "offset" is a constant of each of a sensor's channels, and friction has no effect.
 
     `row_names` names the rows, `parameters` the columns.
     """
@@ -199,10 +200,13 @@ class Regression:
                 own_names, own_values = list(inertial.names), inertial.values
             elif group == "elastic":
                 own_names, own_values = elastic_parameters(model)
+            elif group == "offset" and self.wrenches:
+                own_names = [f"{row}.{suffix(group)}" for row in self.row_names]
+                own_values = np.zeros(len(own_names))
             else:
                 own_names = [f"{joints[k]}.{suffix(group)}" for k in self.velocities(group)]
                 own_values = stated(self.robot, group)[list(self.velocities(group))]
-            if group == "offset" and "spring" in self.groups:
+            if group == "offset" and "spring" in self.groups and not self.wrenches:
                 own_values = own_values + self._spring_torque_at_zero()[list(self.velocities(group))]
             groups[group] = slice(len(names), len(names) + len(own_names))
             names.extend(own_names)
@@ -231,6 +235,12 @@ class Regression:
         for row, column, _ in self._term_columns:
             found[row].append(column)
         return tuple(np.array(sorted(columns), dtype=np.intp) for columns in found)
+
+    def wrench_offsets(self, x: Array) -> dict[str, Array]:
+        """The part of x that are offsets of force/torque sensors, (6,) by link; empty where there is none."""
+        if not self.wrenches or "offset" not in self.groups:
+            return {}
+        return dict(zip(self.wrenches, self.parameters.of(x, "offset").reshape(-1, 6), strict=True))
 
     def regressor(self, q: Array, v: Array, a: Array) -> Array:
         """Y of a batch of samples, (N, rows, unknowns)."""
@@ -314,7 +324,10 @@ class Regression:
     def _term_columns(self) -> list[tuple[int, int, str]]:
         """Row, column and source (see `_columns`) of every term; wrenches do not depend on friction."""
         found: list[tuple[int, int, str]] = []
-        for group in () if self.wrenches else self.groups:
+        if self.wrenches:
+            own = self.parameters.groups.get("offset", slice(0, 0))
+            return [(row, column, "offset") for row, column in enumerate(range(own.start, own.stop))]
+        for group in self.groups:
             columns = range(len(self.parameters))[self.parameters.groups[group]]
             if group == "elastic":
                 names = self.parameters.names
@@ -327,7 +340,7 @@ class Regression:
     def _columns(self, q: Array, v: Array, a: Array) -> dict[str, Array]:
         """Columns by group, of elastic elements by name, (N, nv) each."""
         if self.wrenches:
-            return {}
+            return {"offset": np.ones((len(q), len(self.row_names)))}
         found = {"armature": a}
         if "elastic" in self.groups:
             found |= elastic_columns(self.robot, q, v)

@@ -16,7 +16,12 @@ from helicoid._typing import Array
 from helicoid.dynamics.friction import TERMS
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.stack import Factor
-from helicoid.identification.linear.solving.whitening import Whitening, reference, usual_sizes
+from helicoid.identification.linear.solving.whitening import (
+    Whitening,
+    reference,
+    usual_sizes,
+    usual_wrench,
+)
 from helicoid.model.inertia import Inertia
 from helicoid.robot import Robot
 
@@ -127,6 +132,9 @@ def usual_magnitudes(regression: Regression) -> Array:
             continue
         if group == "armature":
             size = 0.1 * (inertia + effort / velocity)  # a tenth of the effort gives full speed in a second
+        elif group == "offset" and regression.wrenches:
+            result[own] = np.tile(usual_wrench(regression.robot), len(regression.wrenches))
+            continue
         elif group in TERMS:
             size = TERMS[group].usual_size(effort, velocity)
         else:

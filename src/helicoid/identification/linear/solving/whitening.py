@@ -12,6 +12,8 @@ from helicoid._typing import Array
 from helicoid.model.inertia import Inertia
 from helicoid.robot import Robot
 
+_GRAVITY = 9.81  # m/s²
+_MIN_MASS = 0.1  # kg: of a robot
 _MIN_RADIUS = 0.01  # m: of gyration of a reference body
 
 
@@ -49,6 +51,11 @@ def reference(inertia: Inertia, least_mass: float) -> Inertia:
 def usual_sizes(robot: Robot) -> tuple[Array, Array, Array]:
     """Per velocity: efforts, velocities and inertias that are usual on this robot, (nv,) each."""
     return robot.memo("usual sizes", lambda: _usual_sizes(robot))
+
+
+def usual_wrench(robot: Robot) -> Array:
+    """Upper end of the usual range of six-axis readings: the weight, and its moment on a lever of 1 m."""
+    return np.full(6, _GRAVITY * max(robot.mass, _MIN_MASS))
 
 
 def _usual_sizes(robot: Robot) -> tuple[Array, Array, Array]:
