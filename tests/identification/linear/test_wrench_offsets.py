@@ -77,8 +77,16 @@ def test_offsets_are_found_and_do_not_become_mass() -> None:
     # What the sensor reads in another motion, offset included, is what the result predicts.
     other = reading(truth(), 32, OFFSET, noise=0.0)
     assert np.abs(result.predict(other) - other.wrenches["sensor"]).max() < 0.5
+    assert not any("mostly constant" in note for note in result.notes)
     zeroed = hc.identify(arm(), log, groups=("inertia",))
+    assert any("mostly constant: the sensor likely has an offset" in note for note in zeroed.notes)
     assert not zeroed.wrench_offsets and gravity_error(zeroed.robot, truth()) > 0.5
+
+
+def test_sensors_that_were_zeroed_are_not_said_to_have_offsets() -> None:
+    result = hc.identify(arm(), reading(truth(), 36, 0 * OFFSET), groups=("inertia",), cutoff=5.0, lag=0.0)
+    assert not any("constant" in note for note in result.notes) and not result.wrench_offsets
+    assert gravity_error(result.robot, truth()) < 0.05
 
 
 def test_bodies_do_not_depend_on_a_constant() -> None:

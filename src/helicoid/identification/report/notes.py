@@ -9,6 +9,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.dynamics.friction import TERMS
 from helicoid.identification.linear.equations.regression import Regression
+from helicoid.identification.linear.solving.estimators import autocorrelation_time
 from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.preparation import Samples
 from helicoid.identification.logs.single_frequency import SineMotion
@@ -20,6 +21,8 @@ _MAX_RELATIVE_ERROR = 0.2  # of a row on held-out data
 _MAX_SAMPLES = 20_000
 _OUTLIER_THRESHOLD = 6.0  # robust standard deviations
 _MAX_OUTLIERS = 0.003  # fraction of the samples: more are heavy tails
+_MIN_CONSTANT = 0.5  # of the root mean square of a residual
+_SIGNIFICANT = 4.0  # standard errors of its mean
 _MIN_DURATION = 3.0  # s
 
 
@@ -67,6 +70,7 @@ def notes_on(
     yield from _one_frequency(sines)
     if held:
         yield from _heavy_tails(regression, x, held)
+        yield from _missing_offsets(regression, x, max(held, key=len))
     yield from _warnings(regression, x, covariance, training, expected, low_passed_error)
 
 
@@ -92,6 +96,23 @@ def _one_frequency(found: Mapping[str, SineMotion]) -> Iterator[str]:
             "are not separately identifiable, and both stay near the description. A second frequency "
             f"separates them, such as {2 * max(hertz.values()):.2g} Hz or more on top: hc.excitation "
             "optimises such a trajectory."
+        )
+
+
+def _missing_offsets(regression: Regression, x: Array, longest: Samples) -> Iterator[str]:
+    """Channels of force/torque sensors whose residual is mostly a constant, where offsets are not unknown."""
+    if not regression.wrenches or "offset" in regression.groups:
+        return
+    predicted = regression.predict(x, longest.q, longest.v, longest.a)
+    off = longest.y - low_pass(predicted, longest.rate, longest.cutoff)
+    mean, effective = np.abs(off.mean(axis=0)), len(off) / autocorrelation_time(off)
+    constant = mean > _MIN_CONSTANT * np.sqrt(np.mean(off**2, axis=0))
+    constant &= mean * np.sqrt(effective) > _SIGNIFICANT * off.std(axis=0)
+    names = [name for name, is_constant in zip(regression.row_names, constant, strict=True) if is_constant]
+    if names:
+        yield (
+            f"Warning: the residuals of {', '.join(names)} are mostly constant: the sensor likely has an "
+            'offset, which was taken for mass. Leave out groups=, or add "offset" to it.'
         )
 
 
