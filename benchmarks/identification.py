@@ -50,6 +50,15 @@ def alternating(*works: Callable[[], object]) -> list[float]:
     return [statistics.median(own[1:]) for own in times]
 
 
+def stacked(regression: Regression, q: Array, v: Array, a: Array, y: Array) -> Stack:
+    """The stack of samples, block by block."""
+    stack = Stack.empty(regression)
+    for start in range(0, len(q), BLOCK):
+        part = slice(start, start + BLOCK)
+        stack = stack.added(regression.rows(q[part], v[part], a[part]), y[part])
+    return stack
+
+
 def streamed(regression: Regression, n: int) -> float:
     """Stack n samples that are made as they are needed; the time (s) without making them."""
     stack, spent = Stack.empty(regression), 0.0
@@ -57,7 +66,7 @@ def streamed(regression: Regression, n: int) -> float:
         q, v, a = states(regression.robot, min(BLOCK * 16, n - k), seed=k)
         y = np.asarray(regression.robot.inverse_dynamics(q, v, a))
         start = time.perf_counter()
-        stack = stack + Stack.of(regression, q, v, a, y)
+        stack = stack + stacked(regression, q, v, a, y)
         spent += time.perf_counter() - start
     return spent
 
@@ -118,11 +127,11 @@ def main() -> None:
 
     def fused() -> object:
         with one_blas_thread():
-            factor = Stack.of(regression, q, v, a, tau).combined()
+            factor = stacked(regression, q, v, a, tau).combined()
             return np.linalg.lstsq(factor.R, factor.z, rcond=1e-9)
 
     robot.compile("regressor", "inverse_dynamics", batch=True)
-    stack = Stack.of(Regression(robot), q, v, a, tau)
+    stack = stacked(Regression(robot), q, v, a, tau)
     full = Regression(robot)
     factor = stack.combined()
     own = whitened_coordinates(full, factor)

@@ -32,8 +32,8 @@ from helicoid.identification.linear.options import WITH_PRIOR, Estimator, Option
 from helicoid.identification.linear.selection import (
     Selected,
     excerpt,
-    prepared,
     select,
+    usable,
 )
 from helicoid.identification.linear.solving.consistent import Bounds
 from helicoid.identification.linear.solving.estimators import (
@@ -54,7 +54,7 @@ from helicoid.identification.linear.weighting import (
 )
 from helicoid.identification.logs.filtering import noise_bandwidth
 from helicoid.identification.logs.log import Log
-from helicoid.identification.logs.preparation import Samples
+from helicoid.identification.logs.preparation import Samples, smoothed
 from helicoid.identification.logs.single_frequency import single_frequency_joints
 from helicoid.identification.logs.sources import LogFiles, sources
 from helicoid.identification.report.notes import notes_on, offset_notes
@@ -165,7 +165,8 @@ def _identified(robot: Robot, logs: list[Log], options: Options, report: Progres
     report("Fitting", 0.0)
     ready = selected.data if some == logs else None
     if some != logs:
-        everything, notes = prepared(robot, logs, selected.cutoff, options.dead_zone)
+        parts, notes = usable(robot, logs)
+        everything = [smoothed(robot, one, selected.cutoff, options.dead_zone) for one in parts]
         stretches = [samples.delayed(selected.lag) for samples in everything]
 
     def data(regression: Regression) -> WeightedFolds:

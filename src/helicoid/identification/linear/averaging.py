@@ -12,9 +12,8 @@ predictive density, Yao, Vehtari, Simpson and Gelman 2018).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
@@ -37,74 +36,42 @@ def averaged(
     regression: Regression, data: WeightedFolds, terms: Sequence[str], regularisation: float, mixture: Mixture
 ) -> Mixture:
     """A mixture with the models of all subsets of `terms`, from the compressed samples alone."""
-    errors = {
-        left_out: error + _ROUNDING_ERROR
-        for left_out, error in _errors(regression, data, terms, regularisation)
-    }
-    least = min(errors.values())
-    weights = {
-        left_out: (error / least) ** -_EFFECTIVE_HELD_OUT_SAMPLES
-        * _PRIOR_FACTOR_OF_TERM ** -len(left_out)
-        for left_out, error in errors.items()
-    }  # fmt: skip
-    total = sum(weights.values())
-    kept = {left_out: w for left_out, w in weights.items() if w >= _MIN_WEIGHT * total}
-    total = sum(kept.values())
-    return mixture._replace(models=tuple((left_out, w / total) for left_out, w in kept.items()))
-
-
-def term_weights(terms: Sequence[str], mixture: Mixture) -> Mapping[str, float]:
-    """The weight of all models with a term, for each term."""
-    return {term: sum(w for left_out, w in mixture.models if term not in left_out) for term in terms}
-
-
-class _Normal(NamedTuple):
-    """RᵀR and Rᵀz of a least squares problem in whitened coordinates."""
-
-    A: Array
-    b: Array
-
-    def __sub__(self, other: _Normal) -> _Normal:
-        return _Normal(self.A - other.A, self.b - other.b)
-
-    def solved(self, free: Array, prior: Array, least: Array) -> Array:
-        """u >= `least` of the ridge regression with some elements free and the others 0."""
-        M = self.A[np.ix_(free, free)] + np.diag(prior[free])
-        M[np.diag_indices_from(M)] += _ROUNDING * np.trace(M) / max(len(M), 1)
-        u = np.zeros(len(prior))
-        u[free] = bounded_minimum(M, self.b[free], least[free])
-        return u
+    subsets = [left_out for count in range(len(terms) + 1) for left_out in combinations(terms, count)]
+    errors = _errors(regression, data, subsets, regularisation) + _ROUNDING_ERROR
+    weights = (errors / errors.min()) ** -_EFFECTIVE_HELD_OUT_SAMPLES
+    weights /= _PRIOR_FACTOR_OF_TERM ** np.array([len(left_out) for left_out in subsets])
+    weights *= weights >= _MIN_WEIGHT * weights.sum()
+    models = zip(subsets, weights / weights.sum(), strict=True)
+    return mixture._replace(models=tuple((left_out, float(w)) for left_out, w in models if w > 0))
 
 
 def _errors(
-    regression: Regression, data: WeightedFolds, terms: Sequence[str], regularisation: float
-) -> Iterator[tuple[tuple[str, ...], float]]:
+    regression: Regression, data: WeightedFolds, subsets: Sequence[tuple[str, ...]], regularisation: float
+) -> Array:
     """The cross-validation error without each subset of terms, over times and over speeds."""
     own, folds = data.coordinates, data.folds
     assert own.joint_prior is not None
-    prior = regularisation * own.inertial + own.joint_prior**2
+    prior = np.diag(regularisation * own.inertial + own.joint_prior**2)
     least = np.full(len(prior), -np.inf)
     bounded = np.setdiff1d(nonnegative_unknowns(regression), own.fixed)
     least[bounded] = -own.origin[bounded] / own.T.diagonal()[bounded]
-    trained = [_without([_normal(data, part) for part in parts]) for parts in (folds.parts, folds.speeds)]
+    trained = [(held, _of_others(data, held)) for held in (folds.parts, folds.speeds)]
     groups, index = regression.parameters.groups, np.arange(len(prior))
-    for count in range(len(terms) + 1):
-        for left_out in combinations(terms, count):
-            fixed = np.concatenate([np.array(own.fixed), *(index[groups[term]] for term in left_out)])
-            free = np.setdiff1d(index, fixed)
-            errors = []
-            for normals, held in zip(trained, (folds.parts, folds.speeds), strict=True):
-                fits = [own.origin + own.T @ one.solved(free, prior, least) for one in normals]
-                errors.append(relative_error(held_out(fits, held), data.whole))
-            yield left_out, float(np.sqrt(errors[0] * errors[1]))
+    errors = np.ones(len(subsets))
+    for k, left_out in enumerate(subsets):
+        free = np.setdiff1d(index, np.concatenate([own.fixed, *(index[groups[term]] for term in left_out)]))
+        for held, normals in trained:
+            fits = []
+            for N in normals:
+                A = (N[:, :-1] + prior)[np.ix_(free, free)]
+                A[np.diag_indices_from(A)] += _ROUNDING * np.trace(A) / max(len(A), 1)
+                fits.append(own.origin + own.T[:, free] @ bounded_minimum(A, N[free, -1], least[free]))
+            errors[k] *= np.sqrt(relative_error(held_out(fits, held), data.whole))
+    return errors
 
 
-def _normal(data: WeightedFolds, stack: Stack) -> _Normal:
-    factor = data.coordinates.factor(stack.combined(data.tempered))
-    return _Normal(factor.R.T @ factor.R, factor.R.T @ factor.z)
-
-
-def _without(parts: Sequence[_Normal]) -> list[_Normal]:
-    """For each part, all the others."""
-    total = _Normal(np.sum([part.A for part in parts], axis=0), np.sum([part.b for part in parts], axis=0))
-    return [total - part for part in parts]
+def _of_others(data: WeightedFolds, parts: Sequence[Stack]) -> Array:
+    """For each part [RᵀR Rᵀz] of all the others in whitened coordinates, (parts, p, p + 1)."""
+    factors = [data.coordinates.factor(part.combined(data.tempered)) for part in parts]
+    normals = np.array([one.R.T @ np.column_stack([one.R, one.z]) for one in factors])
+    return np.asarray(normals.sum(axis=0) - normals)

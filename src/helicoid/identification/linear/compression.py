@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -220,10 +221,7 @@ def compressed(
 
 def merged(parts: Sequence[tuple[Folds, Folds]]) -> tuple[Folds, Folds]:
     """Merge several factors into one."""
-    first = parts[0]
-    for other in parts[1:]:
-        first = first[0] | other[0], first[1] | other[1]
-    return first
+    return reduce(lambda a, b: (a[0] | b[0], a[1] | b[1]), parts)
 
 
 def _tree() -> Tree[tuple[Folds, Folds]]:

@@ -37,24 +37,14 @@ class Folds:
 
     def __or__(self, other: Folds) -> Folds:
         """These samples and those of another, part by part."""
-        parts, speeds = (
-            [a + b for a, b in zip(*pair, strict=True)] for pair in zip(self._both, other._both, strict=True)
-        )
+        pairs = ((self.parts, other.parts), (self.speeds, other.speeds))
+        parts, speeds = ([a + b for a, b in zip(*pair, strict=True)] for pair in pairs)
         return Folds(parts, speeds, max(self.redundancy, other.redundancy))
-
-    @property
-    def _both(self) -> tuple[list[Stack], list[Stack]]:
-        return self.parts, self.speeds
 
     @cached_property
     def whole(self) -> Stack:
         """All parts together."""
         return Stack.together(self.parts)
-
-    def of(self, everything: Regression, some: Regression) -> Folds:
-        """The same samples with some of the unknowns, from the factors alone."""
-        parts, speeds = ([stack.of_some(everything, some) for stack in own] for own in self._both)
-        return Folds(parts, speeds, self.redundancy)
 
     @cached_property
     def without(self) -> list[Stack]:

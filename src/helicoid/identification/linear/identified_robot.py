@@ -28,7 +28,8 @@ def identified_robot(regression: Regression, x: Array) -> Robot:
     if "spring" in parameters.groups:
         robot = robot.with_joints(stiffness=_stiffness(regression, x))
         offset = values.get("offset", stated(robot, "offset"))
-        values["offset"] = offset + _spring_torque_at_zero(regression, x)
+        # K q = K (q - rest) + K rest: the torque K rest belongs to the offset.
+        values["offset"] = offset + _spread(regression, x, "spring") * regression.rest
     shapes = dict(regression.shape_values)
     if regression.covered & {"coulomb", "stribeck"}:
         width = shapes.pop("stribeck_velocity", np.zeros(robot.nv))
@@ -69,12 +70,3 @@ def _stiffness(regression: Regression, x: Array) -> dict[str, Array]:
     values = _spread(regression, x, "spring")
     own = [body for body in regression.robot.model.bodies if body.v.start in regression.velocities("spring")]
     return {body.joint.name: values[body.v] for body in own if body.joint.mimic is None}
-
-
-def _spring_torque_at_zero(regression: Regression, x: Array) -> Array:
-    """K q = K (q - rest) + K rest: the torque that belongs to the offset, (nv,)."""
-    values, rest = _spread(regression, x, "spring"), np.zeros(regression.robot.nv)
-    for body in regression.robot.model.bodies:
-        if body.joint.mimic is None and body.joint.type.nq == 1:
-            rest[body.v] = body.joint.rest
-    return values * rest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -42,9 +41,10 @@ def estimate_lag(
     for _ in range(_ITERATIONS):
         x = fit(stack)
         slopes = [derivative(_times(regression, one, x) + one.known, one.rate) for one in held]
-        along = fit(_stack(regression, held, slopes)) - fit(_with_zero_measurement(stack))
+        measured = _measured(held, moved)
+        along = fit(_stack(regression, held, [y + s for y, s in zip(measured, slopes, strict=True)])) - x
         top = bottom = 0.0
-        for one, slope, y in zip(held, slopes, _measured(held, moved), strict=True):
+        for one, slope, y in zip(held, slopes, measured, strict=True):
             own = slope - _times(regression, one, along)
             left = y - _times(regression, one, x)
             w = one.weights * weights
@@ -99,14 +99,6 @@ def _stack(regression: Regression, held: Sequence[_Held], y: Sequence[Array]) ->
     for one, own in zip(held, y, strict=True):
         stack = stack.added(one.rows, own, one.weights)
     return stack
-
-
-def _with_zero_measurement(stack: Stack) -> Stack:
-    """The same equations with measurements of 0."""
-    factors = [np.array(R, order="F") for R in stack.factors]
-    for R in factors:
-        R[:, -1] = 0.0
-    return replace(stack, factors=tuple(factors))
 
 
 def _times(regression: Regression, one: _Held, x: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from helicoid.dynamics.friction import TERMS
-from helicoid.identification.linear.averaging import averaged, term_weights
+from helicoid.identification.linear.averaging import averaged
 from helicoid.identification.linear.cross_validation import folds, held_out, relative_error
 from helicoid.identification.linear.equations.friction_columns import linear_terms
 from helicoid.identification.linear.equations.regression import Regression, default_groups, stated
@@ -43,16 +43,6 @@ _BODY_SIGMA = 0.6  # of itself: prior σ of a described body
 _MIN_TERM_WEIGHT = 0.5  # for a term to be fitted by estimators that do not average models
 
 
-def optional_terms() -> tuple[str, ...]:
-    """Groups of unknowns that are averaged over."""
-    return ("armature", *linear_terms("candidate"))
-
-
-def _basic(group: str) -> bool:
-    """Whether cut-off and lag are selected with a term: springs follow slow errors of any model."""
-    return group not in TERMS or TERMS[group].is_velocity_curve
-
-
 class Selected(NamedTuple):
     """Cut-off of the low-pass (Hz), lag (s), unknowns, and the models that are averaged.
 
@@ -78,16 +68,15 @@ def select(
     """Select the options that were not given on some logs; also the logs' samples and notes."""
     wrenches = tuple(logs[0].wrenches)
     groups = _default_unknowns(robot, options, wrenches)
-    terms = (
-        ()
-        if options.groups is not None or wrenches or options.form in ("power", "energy")
-        else optional_terms()
-    )
+    terms: tuple[str, ...] = ()
+    if options.groups is None and not wrenches and options.form not in ("power", "energy"):
+        terms = ("armature", *linear_terms("candidate"))
     everything = Regression(robot, groups, wrenches=wrenches)
-    basic = everything.with_groups([group for group in groups if group not in terms or _basic(group)])
-    parts, notes = _usable(robot, logs)
-    rough = None
-    cutoff = options.cutoff
+    # Springs follow slow errors of any model: cut-off and lag are selected without them.
+    slow = {term for term in terms if term in TERMS and not TERMS[term].is_velocity_curve}
+    basic = everything.with_groups([group for group in groups if group not in slow])
+    parts, notes = usable(robot, logs)
+    cutoff, rough = options.cutoff, None
     if cutoff == "auto":
         cutoff, rough = select_cutoff(robot, logs, parts, basic, report)
     stretches = [smoothed(robot, one, cutoff, options.dead_zone) for one in parts]
@@ -95,26 +84,21 @@ def select(
     stretches = [samples.delayed(lag) for samples in stretches]
     report("Averaging models", 0.0)
     both = folds(everything, stretches)
-    mixture = SINGLE
+    selected = Selected(cutoff, lag, everything)
     if options.regularisation is None:
-        mixture = _prior_strength(everything, weighted_folds(everything, *both), stretches)
-    selected = Selected(cutoff, lag, everything, None, mixture)
+        data = weighted_folds(everything, *both)
+        selected = selected._replace(mixture=_prior_strength(everything, data, stretches))
     if terms:
         weight = selected.regularisation if options.regularisation is None else options.regularisation
-        data = weighted_folds(everything, *both, mixture)
-        mixture = averaged(everything, data, terms, weight, mixture)
-        evidence = term_weights(terms, mixture)
-        least = 0.0
-        if options.estimator not in WITH_PRIOR:
-            least, mixture = _MIN_TERM_WEIGHT, SINGLE
+        data = weighted_folds(everything, *both, selected.mixture)
+        mixture = averaged(everything, data, terms, weight, selected.mixture)
+        evidence = {term: mixture.weight_of(term) for term in terms}
+        least, mixture = (0.0, mixture) if options.estimator in WITH_PRIOR else (_MIN_TERM_WEIGHT, SINGLE)
         kept = tuple(group for group in groups if evidence.get(group, 1.0) > least)
-        selected = selected._replace(
-            regression=everything.with_groups(kept), mixture=mixture, evidence=evidence
-        )
-    if options.form == "torque":
-        smooth, recorded = (one.of(everything, selected.regression) for one in both)
-        data = weighted_folds(selected.regression, smooth, recorded, selected.mixture)
-        selected = selected._replace(data=data)
+        some = everything if kept == groups else everything.with_groups(kept)
+        selected = selected._replace(regression=some, mixture=mixture, evidence=evidence)
+    if options.form == "torque" and selected.regression is everything:
+        selected = selected._replace(data=weighted_folds(everything, *both, selected.mixture))
     return selected, stretches, notes
 
 
@@ -148,15 +132,8 @@ def _default_unknowns(robot: Robot, options: Options, wrenches: tuple[str, ...])
     return (*default, *beyond, *(("elastic",) if robot.model.elastic else ()))
 
 
-def prepared(
-    robot: Robot, logs: Sequence[Log], cutoff: float | None, dead_zone: float
-) -> tuple[list[Samples], list[str]]:
-    """Samples of all stretches of logs without gaps, and notes on what was left out."""
-    parts, notes = _usable(robot, logs)
-    return [smoothed(robot, one, cutoff, dead_zone) for one in parts], notes
-
-
-def _usable(robot: Robot, logs: Sequence[Log]) -> tuple[list[Stretch], list[str]]:
+def usable(robot: Robot, logs: Sequence[Log]) -> tuple[list[Stretch], list[str]]:
+    """All stretches of logs without gaps, and notes on what was left out."""
     parts: list[Stretch] = []
     notes: list[str] = []
     for log in logs:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.identification.linear.cross_validation import Fit, Folds, folds
 from helicoid.identification.linear.equations.regression import Regression
-from helicoid.identification.linear.equations.stack import Stack
+from helicoid.identification.linear.equations.stack import Factor, Stack
 from helicoid.identification.linear.solving.at_rest import joints_at_rest, stiction, unexcited
 from helicoid.identification.linear.solving.consistent import Bounds, consistent
 from helicoid.identification.linear.solving.estimators import (
@@ -43,6 +42,10 @@ class Mixture(NamedTuple):
     redundancy: float | None = None
     tempered: bool = False
 
+    def weight_of(self, term: str) -> float:
+        """The weight of all models with a term."""
+        return sum(weight for left_out, weight in self.models if term not in left_out)
+
 
 SINGLE = Mixture()
 
@@ -52,7 +55,8 @@ class WeightedFolds(NamedTuple):
 
     `recorded` are the same folds with torques before the low-pass, whatever the form of the equations;
     `redundancy` is N / N_eff, the number of samples for each that is effectively independent. Fits with a
-    prior use `tempered` weights and average `models`: indices of the unknowns left as described, weight.
+    prior use `tempered` weights and average `models`: coordinates with what each leaves as described fixed,
+    and its weight.
     """
 
     folds: Folds
@@ -62,7 +66,7 @@ class WeightedFolds(NamedTuple):
     coordinates: WhitenedCoordinates
     redundancy: float
     tempered: Array
-    models: tuple[tuple[tuple[int, ...], float], ...]
+    models: tuple[tuple[WhitenedCoordinates, float], ...]
 
 
 def weighted_samples(
@@ -88,16 +92,16 @@ def weighted_folds(
         weights = row_weights(whole, ordinary(factor, whitened_coordinates(regression, factor)), floor)
     factor = whole.combined(weights)
     usual = usual_magnitudes(regression)
-    own = replace(whitened_coordinates(regression, factor), fixed=unexcited(regression, still))
     redundancy = parts.redundancy if mixture.redundancy is None else mixture.redundancy
-    coordinates = own.fixing_unidentifiable(factor, usual).with_joint_prior(usual, redundancy)
+    own = whitened_coordinates(regression, factor).fixing(unexcited(regression, still))
+    own = own.fixing_unidentifiable(factor, usual).with_joint_prior(usual, redundancy)
     groups, index = regression.parameters.groups, range(len(regression.parameters))
     models = tuple(
-        (tuple(k for group in left_out if group in groups for k in index[groups[group]]), weight)
+        (own.fixing(k for group in left_out if group in groups for k in index[groups[group]]), weight)
         for left_out, weight in mixture.models
     )
     tempered = _tempered(weights) if mixture.tempered else weights
-    return WeightedFolds(parts, recorded, whole, weights, coordinates, redundancy, tempered, models)
+    return WeightedFolds(parts, recorded, whole, weights, own, redundancy, tempered, models)
 
 
 def _tempered(weights: Array) -> Array:
@@ -115,29 +119,28 @@ def fitter(
     bounds: Bounds | None,
 ) -> Fit:
     """The function from a stack to x, by an estimator of the least squares family."""
-    sizes = usual_magnitudes(regression)
 
     def fit(stack: Stack) -> Array:
         if estimator not in ("consistent", "ridge"):
             weights = np.ones_like(data.weights) if estimator == "ordinary" else data.weights
             return (total if estimator == "total" else ordinary)(stack.combined(weights), data.coordinates)
-        factor = stack.combined(data.tempered)
-        own = data.coordinates.fixing_unidentifiable(factor, sizes)
-        u = sum(w * deviation(factor, own.fixing(fixed), regularisation) for fixed, w in data.models)
+        factor, own = stack.combined(data.tempered), data.coordinates
+        u, weights = _deviations(data, factor, regularisation)
         if estimator == "ridge":
-            return np.asarray(own.origin + own.T @ u)
-        everywhere = set.intersection(*(set(fixed) for fixed, _ in data.models))
-        return consistent(regression, factor, own.fixing(everywhere), regularisation, bounds, np.asarray(u))
+            return np.asarray(own.origin + own.T @ (weights @ u))
+        return consistent(regression, factor, own, regularisation, bounds, weights @ u)
 
     return fit
 
 
 def between_models(data: WeightedFolds, regularisation: float) -> Array:
     """Covariance of x between the models of a mixture, Σ ω (x_S - x)(x_S - x)ᵀ."""
-    if len(data.models) == 1:
-        return np.zeros((data.whole.n_unknowns, data.whole.n_unknowns))
-    factor, own = data.whole.combined(data.tempered), data.coordinates
-    found = np.array([deviation(factor, own.fixing(fixed), regularisation) for fixed, _ in data.models])
-    weights = np.array([weight for _, weight in data.models])
-    apart = (found - weights @ found) @ own.T.T
+    u, weights = _deviations(data, data.whole.combined(data.tempered), regularisation)
+    apart = (u - weights @ u) @ data.coordinates.T.T
     return np.asarray((apart.T * weights) @ apart)
+
+
+def _deviations(data: WeightedFolds, factor: Factor, regularisation: float) -> tuple[Array, Array]:
+    """u of each model, (models, p), and the weights of the models."""
+    found = [deviation(factor, coordinates, regularisation) for coordinates, _ in data.models]
+    return np.array(found), np.array([weight for _, weight in data.models])

@@ -17,10 +17,27 @@ def dense() -> tuple[Regression, tuple[np.ndarray, ...], np.ndarray, np.ndarray]
     return regression, (q, v, a), y, regression.regressor(q, v, a)
 
 
+def stacked(
+    regression: Regression,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray | None = None,
+    block: int = 256,
+) -> Stack:
+    stack = Stack.empty(regression)
+    for start in range(0, len(q), block):
+        part = slice(start, start + block)
+        rows = regression.rows(q[part], v[part], a[part])
+        stack = stack.added(rows, y[part], None if weights is None else weights[part])
+    return stack
+
+
 @pytest.mark.parametrize("block", [7, 64, 4096])
 def test_sums_of_squares_are_those_of_all_samples(dense, block: int) -> None:
     regression, states, y, Y = dense
-    stack = Stack.of(regression, *states, y, block=block)
+    stack = stacked(regression, *states, y, block=block)
     x = np.random.default_rng(1).normal(size=Y.shape[2])
     squares = np.sum((Y @ x - y) ** 2, axis=0)
     np.testing.assert_allclose(stack.squares(x), squares, rtol=1e-12)
@@ -32,7 +49,7 @@ def test_sums_of_squares_are_those_of_all_samples(dense, block: int) -> None:
 def test_the_factor_is_that_of_the_weighted_gram_matrix(dense) -> None:
     regression, states, y, Y = dense
     w = np.random.default_rng(2).integers(0, 3, y.shape).astype(float)
-    factor = Stack.of(regression, *states, y, weights=w).combined()
+    factor = stacked(regression, *states, y, weights=w).combined()
     gram = np.einsum("nkp,nk,nkr->pr", Y, w, Y)
     np.testing.assert_allclose(factor.R.T @ factor.R, gram, atol=1e-10 * np.abs(gram).max())
     assert factor.n_equations == np.count_nonzero(w)
@@ -40,9 +57,9 @@ def test_the_factor_is_that_of_the_weighted_gram_matrix(dense) -> None:
 
 def test_two_halves_are_the_whole(dense) -> None:
     regression, (q, v, a), y, _ = dense
-    halves = [Stack.of(regression, q[s], v[s], a[s], y[s]) for s in (slice(0, 100), slice(100, None))]
+    halves = [stacked(regression, q[s], v[s], a[s], y[s]) for s in (slice(0, 100), slice(100, None))]
     x = np.ones(len(regression.parameters))
-    whole = Stack.of(regression, q, v, a, y)
+    whole = stacked(regression, q, v, a, y)
     np.testing.assert_allclose((halves[0] + halves[1]).squares(x), whole.squares(x), rtol=1e-12)
     assert (halves[0] + halves[1]).counts == whole.counts
 
@@ -50,14 +67,4 @@ def test_two_halves_are_the_whole(dense) -> None:
 def test_weights_that_are_none_are_refused(dense) -> None:
     regression, states, y, _ = dense
     with pytest.raises(InputError, match="expected 3 numbers >= 0"):
-        Stack.of(regression, *states, y).combined(np.array([1.0, -1.0, 1.0]))
-
-
-def test_some_of_the_unknowns_need_no_new_equations(dense) -> None:
-    regression, states, y, _ = dense
-    some = Regression(regression.robot, ("inertia", "coulomb", "armature"))
-    taken = Stack.of(regression, *states, y).of_some(regression, some)
-    made = Stack.of(some, *states, y)
-    assert taken.counts == made.counts
-    for mine, own in zip(taken.factors, made.factors, strict=True):
-        np.testing.assert_allclose(mine.T @ mine, own.T @ own, atol=1e-10 * np.abs(own).max() ** 2)
+        stacked(regression, *states, y).combined(np.array([1.0, -1.0, 1.0]))

@@ -10,7 +10,7 @@ from helicoid import InputError, Robot
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.stack import Stack
 from helicoid.identification.linear.solving.consistent import Bounds, consistent
-from helicoid.identification.linear.solving.estimators import ridge
+from helicoid.identification.linear.solving.estimators import deviation
 from helicoid.identification.linear.solving.whitened_coordinates import whitened_coordinates
 from helicoid.identification.linear.weighting import weighted_samples
 from helicoid.identification.logs.preparation import prepare
@@ -34,7 +34,7 @@ def test_whatever_the_data_bodies_can_have_the_result(robot: Robot, seed: int, s
     regression = Regression(robot)
     q = np.array([robot.random(rng) for _ in range(30)])
     v, a, y = rng.normal(size=(3, 30, robot.nv)) * np.array([1.0, 1.0, 50.0])[:, None, None]
-    factor = Stack.of(regression, q, v, a, y).combined()
+    factor = Stack.empty(regression).added(regression.rows(q, v, a), y).combined()
     x = consistent(regression, factor, whitened_coordinates(regression, factor), strength)
     assert_consistent(regression, x)
 
@@ -81,7 +81,7 @@ def test_inactive_constraints_change_nothing() -> None:
     data = weighted_samples(regression, prepare(robot, log)[0])
     factor = data.whole.combined(np.ones(3))
     found = consistent(regression, factor, data.coordinates, 1e-6)
-    free = ridge(factor, data.coordinates, 1e-6)
+    free = data.coordinates.origin + data.coordinates.T @ deviation(factor, data.coordinates, 1e-6)
     predicted, expected = factor.R @ found, factor.R @ free
     assert np.linalg.norm(predicted - expected) < 1e-3 * np.linalg.norm(expected)
 
@@ -104,7 +104,8 @@ def test_a_log_of_the_described_robot_itself_gives_it_back() -> None:
     rng = np.random.default_rng(5)
     q, v, a = rng.normal(size=(3, 200, robot.nv))
     regression = Regression(robot, groups=("inertia",))
-    factor = Stack.of(regression, q, v, a, robot.inverse_dynamics(q, v, a)).combined()
+    stack = Stack.empty(regression).added(regression.rows(q, v, a), robot.inverse_dynamics(q, v, a))
+    factor = stack.combined()
     own = whitened_coordinates(regression, factor)
     x = consistent(regression, factor, own, 1.0)
     np.testing.assert_allclose(x, own.origin, atol=1e-6 * np.abs(own.origin).max())

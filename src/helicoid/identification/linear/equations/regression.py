@@ -207,19 +207,22 @@ class Regression:
                 own_names = [f"{joints[k]}.{suffix(group)}" for k in self.velocities(group)]
                 own_values = stated(self.robot, group)[list(self.velocities(group))]
             if group == "offset" and "spring" in self.groups and not self.wrenches:
-                own_values = own_values + self._spring_torque_at_zero()[list(self.velocities(group))]
+                # K q of an unknown K is 0 where q is.
+                described = stated(self.robot, "spring") * self.rest
+                own_values = own_values - described[list(self.velocities(group))]
             groups[group] = slice(len(names), len(names) + len(own_names))
             names.extend(own_names)
             values.append(own_values)
         return ParameterSet(tuple(names), np.concatenate([np.zeros(0), *values]), groups)
 
-    def _spring_torque_at_zero(self) -> Array:
-        """The torque (nv) of described springs where q is 0: K q of an unknown K has none there."""
-        torque = np.zeros(self.robot.nv)
+    @property
+    def rest(self) -> Array:
+        """Positions (nv) at which springs of joints with one coordinate have no torque."""
+        rest = np.zeros(self.robot.nv)
         for body in self.robot.model.bodies:
-            if body.v.start in self._positions and body.joint.mimic is None:
-                torque[body.v] = -body.joint.stiffness * body.joint.rest
-        return torque
+            if body.v.start in self._positions:
+                rest[body.v] = body.joint.rest
+        return rest
 
     @cached_property
     def supports(self) -> tuple[Indices, ...]:

@@ -47,7 +47,8 @@ class Stack:
     >>> robot = hc.load("double_pendulum")
     >>> rng = np.random.default_rng(0)
     >>> q, v, a = rng.normal(size=(3, 100, 2))
-    >>> stack = Stack.of(Regression(robot), q, v, a, robot.inverse_dynamics(q, v, a))
+    >>> rows = Regression(robot).rows(q, v, a)
+    >>> stack = Stack.empty(Regression(robot)).added(rows, robot.inverse_dynamics(q, v, a))
     >>> stack.counts
     (100, 100)
     """
@@ -63,27 +64,6 @@ class Stack:
         supports = regression.supports
         factors = tuple(np.zeros((len(on) + 1, len(on) + 1), order="F") for on in supports)
         return Stack(supports, len(regression.parameters), factors, (0,) * len(supports))
-
-    @staticmethod
-    def of(
-        regression: Regression,
-        q: Array,
-        v: Array,
-        a: Array,
-        y: Array,
-        weights: Array | None = None,
-        block: int = BLOCK,
-    ) -> Stack:
-        """The stack of samples q (N, nq), v, a (N, nv), y (N, rows), block by block.
-
-        `weights` (N, rows) multiply the squared residuals; a sample of weight 0 does not count.
-        """
-        stack = Stack.empty(regression)
-        for start in range(0, len(q), block):
-            part = slice(start, start + block)
-            rows = regression.rows(q[part], v[part], a[part])
-            stack = stack.added(rows, y[part], None if weights is None else weights[part])
-        return stack
 
     def added(self, rows: Sequence[Array], y: Array, weights: Array | None = None) -> Stack:
         """This stack with more samples: Y_k (N, support) of each row (see `Regression.rows`), y (N, rows)."""
@@ -110,16 +90,6 @@ class Stack:
         factors = tuple(triangular(R, S) for R, S in zip(self.factors, other.factors, strict=True))
         counts = tuple(m + n for m, n in zip(self.counts, other.counts, strict=True))
         return Stack(self.supports, self.n_unknowns, factors, counts)
-
-    def of_some(self, everything: Regression, some: Regression) -> Stack:
-        """The stack of the same samples, made with the unknowns of `everything`, with `some` of them."""
-        place = {name: k for k, name in enumerate(everything.parameters.names)}
-        here = np.array([place[name] for name in some.parameters.names])
-        factors = []
-        for R, on, own in zip(self.factors, self.supports, some.supports, strict=True):
-            columns = np.append(np.searchsorted(on, here[own]), len(on))
-            factors.append(np.asfortranarray(triangle(R[:, columns])))
-        return Stack(some.supports, len(here), tuple(factors), self.counts)
 
     def row(self, k: int) -> Factor:
         """The least squares problem of row k alone, in the unknowns of its support."""

@@ -58,29 +58,20 @@ class Bounds:
     def rows(self, regression: Regression) -> tuple[Array, Array]:
         """A, b with A x <= b."""
         self.check(regression.robot)
-        names = [body.name for body in regression.robot.model.bodies]
-        n = len(regression.parameters)
-        A: list[Array] = []
-        b: list[float] = []
-
-        def add(start: int, row: Array, limit: float) -> None:
-            A.append(np.zeros(n))
-            A[-1][start : start + 4] = row
-            b.append(limit)
-
         if "inertia" not in regression.groups:
-            return np.zeros((0, n)), np.zeros(0)
-        first = regression.parameters.groups["inertia"].start
+            return np.zeros((0, len(regression.parameters))), np.zeros(0)
+        names = [body.name for body in regression.robot.model.bodies]
+        rows: list[tuple[str, list[float], float]] = []
         for link, (least, most) in self.mass.items():
-            start = first + 10 * names.index(link)
-            add(start, np.array([1.0, 0, 0, 0]), most)
-            add(start, np.array([-1.0, 0, 0, 0]), -least)
+            rows += [(link, [1.0, 0, 0, 0], most), (link, [-1.0, 0, 0, 0], -least)]
         for link, (lower, upper) in self.com.items():  # lower m <= h <= upper m
-            start = first + 10 * names.index(link)
-            for k, unit in enumerate(np.eye(3)):
-                add(start, np.concatenate([[-float(np.asarray(upper)[k])], unit]), 0.0)
-                add(start, np.concatenate([[float(np.asarray(lower)[k])], -unit]), 0.0)
-        return np.array(A).reshape(-1, n), np.array(b)
+            for low, high, unit in zip(np.ravel(lower), np.ravel(upper), np.eye(3), strict=True):
+                rows += [(link, [-high, *unit], 0.0), (link, [low, *-unit], 0.0)]
+        A = np.zeros((len(rows), len(regression.parameters)))
+        for k, (link, row, _) in enumerate(rows):
+            start = regression.parameters.groups["inertia"].start + 10 * names.index(link)
+            A[k, start : start + 4] = row
+        return A, np.array([limit for *_, limit in rows])
 
 
 def consistent(

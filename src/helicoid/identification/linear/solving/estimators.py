@@ -29,19 +29,14 @@ _HUBER_THRESHOLD = 1.345  # standard deviations: 95 % efficiency for normal nois
 def ordinary(factor: Factor, coordinates: WhitenedCoordinates) -> Array:
     """min ‖Y x - y‖²; of all solutions the one nearest to the description."""
     own = coordinates.factor(factor)
-    U, S, Vt = _svd(_scaled(own.R)[0])
-    scale = _scaled(own.R)[1]
+    A, scale = _scaled(own.R)
+    U, S, Vt = _svd(A)
     kept = _RANK_TOLERANCE * S[0] < S
     return coordinates.origin + coordinates.T @ (scale * (Vt[kept].T @ ((U[:, kept].T @ own.z) / S[kept])))
 
 
-def ridge(factor: Factor, coordinates: WhitenedCoordinates, regularisation: float) -> Array:
-    """min ‖Y x - y‖² + regularisation · distance², from the description in whitened coordinates."""
-    return coordinates.origin + coordinates.T @ deviation(factor, coordinates, regularisation)
-
-
 def deviation(factor: Factor, coordinates: WhitenedCoordinates, regularisation: float) -> Array:
-    """u of the ridge regression."""
+    """u of min ‖Y x - y‖² + regularisation · distance²: the ridge regression in whitened coordinates."""
     own = augmented(coordinates.factor(factor), coordinates, regularisation)
     return np.asarray(np.linalg.lstsq(own.R, own.z, rcond=1e-12)[0], dtype=np.float64)
 
@@ -124,10 +119,8 @@ def posterior(factor: Factor, coordinates: WhitenedCoordinates, redundancy: floa
     others = list(coordinates.others)
     prior = coordinates.inertial / _BODY_SIGMA
     prior[others] = coordinates.T[others, others] / (JOINT_SIGMA * usual[others])
-    R = np.vstack([own.R / np.sqrt(redundancy), np.diag(prior)])
-    size = np.linalg.norm(R, axis=0)
-    scale = np.where(size > 0, 1.0 / np.where(size > 0, size, 1.0), 0.0)
-    spread = coordinates.T @ (scale[:, None] * np.linalg.pinv(R * scale, rcond=1e-12))
+    A, scale = _scaled(np.vstack([own.R / np.sqrt(redundancy), np.diag(prior)]))
+    spread = coordinates.T @ (scale[:, None] * np.linalg.pinv(A, rcond=1e-12))
     C = np.asarray(spread @ spread.T)
     fixed = list(coordinates.fixed)
     C[fixed, fixed] += (JOINT_SIGMA * usual[fixed]) ** 2

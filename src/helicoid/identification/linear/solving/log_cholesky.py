@@ -18,7 +18,7 @@ from helicoid._typing import Array
 from helicoid.compiler import Function, Input, Output
 from helicoid.errors import InputError
 from helicoid.geometry._array import is_symbolic
-from helicoid.identification.linear.solving.whitening import UPPER, WEIGHT, Whitening, reference
+from helicoid.identification.linear.solving.whitening import Whitening, reference, vector
 from helicoid.model.inertia import Inertia
 
 
@@ -92,7 +92,7 @@ class LogCholeskyCoordinates:
     def __init__(self, references: list[Inertia]) -> None:
         whitenings = [Whitening(body) for body in references]
         # π = to_body @ π', from and to the elements of P' that `Whitening` is about.
-        unit = np.column_stack([_vector(Inertia.from_parameters(row).pseudo) for row in np.eye(10)])
+        unit = np.column_stack([vector(Inertia.from_parameters(row).pseudo) for row in np.eye(10)])
         self._to_body = [w.inverse @ unit for w in whitenings]
         self._to_unit = [np.linalg.inv(matrix) for matrix in self._to_body]
         eta = ca.SX.sym("eta", 10)
@@ -134,10 +134,6 @@ def solid_bodies(pi: Array, part: float = 1e-3) -> list[Inertia]:
     masses = [body.mass for body in bodies if body.mass > 0]
     least = part * (float(np.mean(masses)) if masses else 1.0)
     return [reference(body, least) for body in bodies]
-
-
-def _vector(symmetric: Array) -> Array:
-    return symmetric[UPPER] * WEIGHT
 
 
 def _elements(x: Any) -> list[Any]:

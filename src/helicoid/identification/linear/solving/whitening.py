@@ -26,7 +26,7 @@ class Whitening:
     def __init__(self, reference: Inertia) -> None:
         self.L = np.linalg.cholesky(reference.pseudo)
         inverse = np.linalg.inv(self.L)
-        rows = [_vector(inverse @ Inertia.from_parameters(unit).pseudo @ inverse.T) for unit in np.eye(10)]
+        rows = [vector(inverse @ Inertia.from_parameters(unit).pseudo @ inverse.T) for unit in np.eye(10)]
         self.W = np.column_stack(rows)
         self.inverse = np.linalg.inv(self.W)
 
@@ -35,7 +35,8 @@ UPPER = np.triu_indices(4)
 WEIGHT = np.where(UPPER[0] == UPPER[1], 1.0, np.sqrt(2.0))
 
 
-def _vector(symmetric: Array) -> Array:
+def vector(symmetric: Array) -> Array:
+    """The free elements (10) of a symmetric matrix, row by row, with its Frobenius norm."""
     return symmetric[UPPER] * WEIGHT
 
 
