@@ -26,18 +26,30 @@ from benchmarks.commissioning.plants import ARMS, Hidden, MujocoArm, described, 
 from helicoid.commissioning.controllers import computed_torque, tracking_mpc
 from helicoid.commissioning.margins import allowed_frequency
 from helicoid.commissioning.motions import MotionSettings, planned_motion
+from helicoid.identification.excitation.bounds import find_bounds
+from helicoid.identification.excitation.start import start_problem
 
 SECONDS, MPC_STEPS = 4.0, 10
 MAX_LOAD = 0.25  # of the effort, by gravity at the start
+MAX_CLEAR_LOAD = 0.45  # where other postures have links too near
 
 
 def start_of(robot: hc.Robot) -> Any:
-    """The middle of the joints' ranges, or, where gravity loads the arm there, a posture with little load."""
+    """The middle of the joints' ranges, if it is clear of the robot itself and gravity loads the arm little.
+
+    Else the posture with least load of those that are clear, among 500 about the middle or 500 farther away.
+    """
     lower, upper = (np.where(np.isfinite(x), x, 0.0) for x in (robot.limits.lower, robot.limits.upper))
     middle, half, rng = (lower + upper) / 2, (upper - lower) / 2, np.random.default_rng(0)
-    tried = np.vstack([middle, middle + 0.6 * half * rng.uniform(-1, 1, (500, robot.nv))])
-    load = np.abs(np.asarray(robot.gravity(tried)) / robot.limits.effort).max(axis=1)
-    return middle if load[0] < MAX_LOAD else tried[int(np.argmin(load))]
+    bounds, _ = find_bounds(robot, 0.9, 1.0, None, MAX_CLEAR_LOAD / 0.9 * robot.limits.effort, None, 0.02)
+    for width in (0.6, 0.85):
+        tried = np.vstack([middle, middle + width * half * rng.uniform(-1, 1, (500, robot.nv))])
+        load = np.abs(np.asarray(robot.gravity(tried)) / robot.limits.effort).max(axis=1)
+        load[0] = 0.0 if load[0] < MAX_LOAD else load[0]
+        for q in tried[np.argsort(load, kind="stable")]:
+            if not start_problem(robot, bounds, q):
+                return q
+    return middle
 
 
 def tracked(plant: MujocoArm, law: Any, motion: Any, q0: Any, mpc: bool) -> dict[str, Any]:

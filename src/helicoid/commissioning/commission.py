@@ -14,12 +14,8 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.commissioning import checks
 from helicoid.commissioning.controllers import (
-    FIRST_RATIO,
-    SAFE_FREQUENCY,
     CommissionedControllers,
-    assumed_armature,
     computed_torque,
-    first_law,
     joint_impedance,
     joint_inertia,
     task_space,
@@ -27,9 +23,11 @@ from helicoid.commissioning.controllers import (
     tracking_mpc,
 )
 from helicoid.commissioning.delay import loop_delay
+from helicoid.commissioning.first_motion import FirstMotion
 from helicoid.commissioning.margins import allowed_frequency, worst_margins
 from helicoid.commissioning.motions import (
     MotionSettings,
+    dither_amplitude,
     planned_motion,
     random_torques,
     sampled,
@@ -50,12 +48,8 @@ from helicoid.robot import Robot, as_robot
 from helicoid.robot.collision.scene import Scene
 
 _OF_THE_MOTION = CommissioningStatus.LIMIT_REACHED, CommissioningStatus.NO_MOTION
-_REST = 0.5  # s before the first motion
 _FIRST_GROUPS = "inertia", "armature", "viscous", "coulomb", "offset"
 _LEFT_TO_VALIDATION = "gear", "current"  # diagnoses that large rotors cause as well
-_DITHER = 0.05  # of the effort limit
-_RATIO_STEP, _MAX_RATIO = 5.0, 1e4  # of assumed armature over described inertia
-_RIPPLE = 0.08  # of the velocity limit, that the random torque may cause
 
 
 @interruptible()
@@ -195,33 +189,15 @@ class _Procedure:
         )
 
         def move(start: Array) -> Recording:
-            ratio = np.full(self.robot.nv, FIRST_RATIO)
-            while True:
-                try:
-                    return self._first_attempt(settings, self.plant.measure().q, ratio)
-                except CommissioningStopped as stopped:
-                    lagging = checks.lagging_joints(self.robot, stopped.recording)
-                    if not np.any(lagging) or np.any(ratio[lagging] > _MAX_RATIO):
-                        raise
-                    ratio[lagging] *= _RATIO_STEP
+            self.tell("First motion: planning", 0.02)
+            motion = planned_motion(self.robot, start, settings, self.scene)
+            tell = self._telling("First motion", 0.08, 0.15)
+            return FirstMotion(self.robot, self.plant, motion, self.seed).recorded(tell)
 
         recording = self._recorded("first_motion", move)
         self.result.delay = loop_delay(recording)
         self._done("first motion", f"{len(recording) * self.plant.period:.1f} s recorded")
         self._identify("first_motion", 0.15, _FIRST_GROUPS)
-
-    def _first_attempt(self, settings: MotionSettings, start: Array, ratio: Array) -> Recording:
-        """The first motion, with assumed armatures of at most `ratio` times the described inertia."""
-        self.tell("First motion: planning", 0.02)
-        motion = planned_motion(self.robot, start, settings, self.scene)
-        armature = assumed_armature(self.robot, joint_inertia(self.robot, motion.q), ratio)
-        law = first_law(self.robot, armature, self.plant.period)
-        rows = sampled(motion, self.plant.period, _REST)
-        w = random_torques(self.robot, self._dither(motion.q, armature), len(rows[0]), self.seed)
-        w[: round(_REST / self.plant.period)] = 0.0
-        recording = record(self.robot, self.plant, law, rows, w, self._telling("First motion", 0.08, 0.15))
-        checks.check_moved(self.robot, recording)
-        return recording
 
     def _excitation(self) -> None:
         """An optimised excitation trajectory, and identification from it."""
@@ -311,7 +287,8 @@ class _Procedure:
         tell = self._telling(settings.name.capitalize(), done + 0.08, done + 0.15)
         w = None
         if random:
-            amplitude = self._dither(motion.q, joint_inertia(robot, motion.q))
+            inertia = joint_inertia(self.robot, motion.q) + joint_inertia(robot, motion.q)
+            amplitude = dither_amplitude(self.robot, inertia, self.plant.period)
             w = random_torques(robot, amplitude, len(rows[0]), self.seed)
         return record(self.robot, self.plant, law, rows, w, tell)
 
@@ -383,13 +360,6 @@ class _Procedure:
                 f"with a delay of {1e3 * delay:.0f} ms no joint loop has sufficient margins",
             )
         return frequency
-
-    def _dither(self, q: Array, armature: Array) -> Array:
-        """Amplitudes of the random torques: of the effort, and by the velocity that they cause."""
-        limits = self.robot.limits
-        inertia = joint_inertia(self.robot, q) + armature
-        ripple = _RIPPLE * limits.velocity * inertia * np.sqrt(4 * SAFE_FREQUENCY / self.plant.period)
-        return np.asarray(np.minimum(_DITHER * limits.effort, ripple))
 
     def _telling(self, what: str, begin: float, end: float) -> Callable[[float], None]:
         return lambda done: self.tell(what, begin + done * (end - begin))

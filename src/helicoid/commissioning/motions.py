@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.commissioning.controllers import SAFE_FREQUENCY
 from helicoid.commissioning.status import CommissioningStatus, CommissioningStopped
-from helicoid.errors import HelicoidError
+from helicoid.errors import HelicoidError, InputError
 from helicoid.identification.excitation.bounds import find_bounds
 from helicoid.identification.excitation.excitation import Excitation, excitation
 from helicoid.robot import Robot
@@ -17,6 +18,8 @@ from helicoid.robot.collision.scene import Scene
 MAX_SPEED = 3.0  # rad/s, m/s: of descriptions that state absurd velocity limits
 MAX_RATIO_OF_ACCELERATION = 5.0  # 1/s: largest acceleration over largest velocity
 _PLANNING_TIME = 300.0  # s: iterations end the optimisation, except on a computer that is busy
+_DITHER = 0.05  # of the effort limit
+_RIPPLE = 0.08  # of the velocity limit, that the random torque may cause
 _SHARES_OF_SPEED = 1.0, 0.5, 0.25  # smaller motions where gravity allows no large ones
 
 
@@ -57,6 +60,9 @@ def planned_motion(robot: Robot, start: Array, settings: MotionSettings, scene: 
                 scene=scene,
                 progress=False,
             )
+        except InputError as error:  # of the start, or the robot: slower motions have it too
+            failure = str(error)
+            break
         except HelicoidError as error:
             failure = str(error)
     raise CommissioningStopped(CommissioningStatus.NO_EXCITATION, f"no {settings.name} was found: {failure}")
@@ -74,6 +80,13 @@ def sampled(motion: Excitation, period: float, rest: float = 0.0) -> tuple[Array
     q, v, a = motion.at(np.concatenate([waiting, times]))
     v[: len(waiting)] = a[: len(waiting)] = 0.0
     return q, v, a
+
+
+def dither_amplitude(robot: Robot, inertia: Array, period: float) -> Array:
+    """Amplitudes (nv) of the random torques: of the effort, and by the velocity that they cause."""
+    limits = robot.limits
+    ripple = _RIPPLE * limits.velocity * inertia * np.sqrt(4 * SAFE_FREQUENCY / period)
+    return np.asarray(np.minimum(_DITHER * limits.effort, ripple))
 
 
 def random_torques(robot: Robot, amplitude: Array, n: int, seed: int) -> Array:

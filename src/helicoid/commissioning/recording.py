@@ -20,7 +20,10 @@ from helicoid.robot import Robot
 
 _LOOK_AHEAD = 0.1  # s: by which a growing tracking error is extrapolated
 _MAX_VELOCITY_ERROR = 0.5  # of the velocity limit
-_BRAKING_DURATION = 0.5  # s: of holding after a stop
+_BRAKING_DURATIONS = 0.5, 2.0  # s: of holding after a stop, at least, and at most until it is at rest
+_REST_VELOCITY = 0.02  # of the velocity limit
+_HELD = 0.1  # s, over which the torque that holds the robot is averaged
+_MAX_HELD = 0.5  # of the effort limit
 _DEVIATION_BOUNDS = 0.05, 0.5  # rad, m: of the largest tracking error, a tenth of the range
 
 
@@ -75,10 +78,13 @@ def deviation_limit(robot: Robot) -> Array:
 class LimitMonitor:
     """Stops a motion before a limit: position, velocity, and the deviation from its reference."""
 
-    def __init__(self, robot: Robot) -> None:
+    def __init__(self, robot: Robot, start: Array) -> None:
         limits, self._names = robot.limits, robot.model.velocity_names
-        self._lower, self._upper, self._velocity = limits.lower, limits.upper, limits.velocity
-        self._deviation = deviation_limit(robot)
+        self._velocity, self._deviation = limits.velocity, deviation_limit(robot)
+        # A joint that sagged beyond a limit has to move there, to come back.
+        slack = self._deviation / 2
+        self._lower = np.where(start < limits.lower, start - slack, limits.lower)
+        self._upper = np.where(start > limits.upper, start + slack, limits.upper)
 
     def check(self, t: float, q: Array, v: Array, q_ref: Array, v_ref: Array) -> None:
         """Compare a sample with the limits.
@@ -110,18 +116,20 @@ def record(
     motion: tuple[Array, Array, Array],
     dither: Array | None = None,
     tell: Callable[[float], None] = lambda done: None,
+    bias: Array | None = None,
 ) -> Recording:
     """Move along q, v, a (N, n) under `law.step(q, v, q_ref, v_ref, a_ref)`, and record every sample.
 
-    Torques stay within the effort limits.
+    Torques stay within the effort limits. `bias` (nv) is added throughout: see `held_torque`.
 
     Raises:
         CommissioningStopped: the plant fails or a limit is reached; the robot was braked, and the
             exception has the recording until then.
     """
     Q, V, A = motion
-    n, effort, monitor = len(Q), robot.limits.effort, LimitMonitor(robot)
+    n, effort, monitor = len(Q), robot.limits.effort, LimitMonitor(robot, Q[0])
     w = np.zeros((n, robot.nv)) if dither is None else dither
+    extra = w if bias is None else w + bias
     measured: list[tuple[Array, Array, Array]] = []
     commands: list[Array] = []
 
@@ -137,7 +145,7 @@ def record(
         for k in range(n):
             sample = plant.measure()
             monitor.check(k * plant.period, sample.q, sample.v, Q[k], V[k])
-            tau = np.clip(law.step(sample.q, sample.v, Q[k], V[k], A[k]) + w[k], -effort, effort)
+            tau = np.clip(law.step(sample.q, sample.v, Q[k], V[k], A[k]) + extra[k], -effort, effort)
             if not np.all(np.isfinite(tau)):
                 raise CommissioningStopped(
                     CommissioningStatus.DOUBTFUL_CONTROLLER, f"torque not finite: {law.message}"
@@ -148,22 +156,56 @@ def record(
             if k % 500 == 0:
                 tell(k / n)
     except CommissioningStopped as stopped:
-        _brake(plant, law, effort)
-        raise CommissioningStopped(stopped.status, str(stopped), recording()) from stopped
+        until = recording()
+        held = _brake(law, plant, held_torque(law.robot, until))
+        raise CommissioningStopped(stopped.status, str(stopped), until, held) from stopped
     except BaseException:  # an interrupt by the user: brake as well
-        _brake(plant, law, effort)
+        _brake(law, plant, held_torque(law.robot, recording()))
         raise
     plant.hold()
     return recording()
 
 
-def _brake(plant: CheckedPlant, law: Any, effort: Array) -> None:
-    """Come to rest where the robot is, as far as the plant still answers, and hold."""
+def held_torque(robot: Robot, recording: Recording) -> Array:
+    """Torque (nv) beside a robot's dynamics at the end of a recording: an unknown load, and friction.
+
+    It is within half of the effort limits; zero where there are too few samples.
+    """
+    period = float(np.median(np.diff(recording.t))) if len(recording) > 1 else np.inf
+    m = max(round(_HELD / period), 2)
+    if len(recording) < m:
+        return np.zeros(robot.nv)
+    q, v = recording.q[-m:], recording.v[-m:]
+    a = (v[m // 2 :].mean(axis=0) - v[: m // 2].mean(axis=0)) / (m / 2 * period)
+    known = robot.inverse_dynamics(q.mean(axis=0), v.mean(axis=0), a, friction=False)
+    torque = recording.command[-m:].mean(axis=0) - known
+    return np.asarray(np.clip(torque, -_MAX_HELD * robot.limits.effort, _MAX_HELD * robot.limits.effort))
+
+
+def _brake(law: Any, plant: CheckedPlant, held: Array) -> Array:
+    """Come to rest where the robot is, within its limits, as far as the plant still answers, and hold.
+
+    `held` is the torque beside the law's model until then, from which its integral goes on; the result is
+    that at the end.
+    """
+    limits, period = law.robot.limits, plant.period
+    least, most = (round(one / period) for one in _BRAKING_DURATIONS)
+    samples: list[tuple[Array, Array, Array]] = []
     with suppress(CommissioningStopped):
         law.reset()
-        here = plant.measure().q
-        for _ in range(round(_BRAKING_DURATION / plant.period)):
+        here = np.clip(plant.measure().q, limits.lower, limits.upper)
+        for k in range(most):
             sample = plant.measure()
-            plant.apply(np.clip(law.step(sample.q, sample.v, here), -effort, effort))
+            tau = np.clip(law.step(sample.q, sample.v, here) + held, -limits.effort, limits.effort)
+            plant.apply(tau)
+            samples.append((sample.q, sample.v, tau))
+            lately = np.array([v for _, v, _ in samples[-max(round(_HELD / period), 1) :]])
+            if k + 1 >= least and np.all(np.abs(lately) < _REST_VELOCITY * limits.velocity):
+                break
     with suppress(CommissioningStopped):
         plant.hold()
+    if not samples:
+        return held
+    q, v, tau = (np.array(x) for x in zip(*samples, strict=True))
+    zero, t = np.zeros_like(q), period * np.arange(len(q), dtype=np.float64)
+    return held_torque(law.robot, Recording(t, q, v, tau, tau, zero, zero, zero))

@@ -37,11 +37,17 @@ class CommissioningStatus(str, Enum):
 
 
 class CommissioningStopped(HelicoidError):
-    """Ends the procedure; `recording` holds the samples of the motion until then, if there are any."""
+    """Ends the procedure.
 
-    def __init__(self, status: CommissioningStatus, message: str, recording: Any = None) -> None:
+    `recording` holds the samples of the motion until then, if there are any, and `held` the torque (nv) that
+    holds the braked robot beside what the law knows.
+    """
+
+    def __init__(
+        self, status: CommissioningStatus, message: str, recording: Any = None, held: Any = None
+    ) -> None:
         super().__init__(message)
-        self.status, self.recording = status, recording
+        self.status, self.recording, self.held = status, recording, held
 
 
 _REMEDIES = {

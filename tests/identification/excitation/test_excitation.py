@@ -11,11 +11,12 @@ import pytest
 import helicoid as hc
 from helicoid import Robot
 from helicoid.errors import HelicoidError, InputError
-from helicoid.identification.excitation.bounds import ExcitationBounds
-from helicoid.identification.excitation.collision import BodySphere, body_pairs, covering_spheres, distances
+from helicoid.identification.excitation.bounds import ExcitationBounds, find_bounds
+from helicoid.identification.excitation.collision import body_pairs, covering_spheres, distances
 from helicoid.identification.excitation.excitation import Excitation, excitation, random_motion
 from helicoid.identification.excitation.fourier import RestingSeries
 from helicoid.identification.excitation.problem import ExcitationProblem
+from helicoid.identification.excitation.start import start_problem
 from helicoid.identification.identifiability.base_equations import BaseEquations
 from helicoid.model.joints import Prismatic, Revolute
 from helicoid.model.model import Model
@@ -229,7 +230,7 @@ def test_distances_are_lower_bounds() -> None:
     places = [robot.pose(f"link{i}")(q) @ np.array([0, 0, 0.25, 1.0]) for i in (0, 2)]
     exact = float(np.linalg.norm(places[0] - places[1])) - 0.2
     assert exact - 0.02 <= gap <= exact + 1e-6
-    doubled = [*spheres, *(BodySphere(s.body, s.center, s.radius) for s in spheres)]
+    doubled = [*spheres, *spheres]
     assert float(ca.evalf(distances(robot.model, doubled, pairs, ca.SX(q)))) <= exact
 
 
@@ -310,3 +311,28 @@ def test_stopped_early_it_keeps_its_limits(name: str) -> None:
     assert np.all(np.abs(motion.v) <= limits.velocity + 1e-6)
     assert np.all(np.abs(motion.tau) <= 1.005 * limits.effort)
     assert np.ptp(motion.q, axis=0).min() > 0.05
+
+
+def test_a_start_that_violates_a_bound_is_refused_with_it() -> None:
+    planar = hc.load("planar_2r")
+    scene = hc.Scene()
+    scene.add("ball", hc.Sphere(0.3), pose=[1.0, 0, 0])
+    with pytest.raises(InputError, match=r"start: .*'link_\d' and 'ball' are in collision"):
+        excitation(planar, 5.0, velocity=2.0, start=[0.0, 0.0], scene=scene)
+    with pytest.raises(InputError, match=r"start: .* of torque at 'joint_1', of 0\.045 that may be used"):
+        excitation(planar, 5.0, velocity=2.0, effort=0.05, start=[1.5, 0.0])
+    with pytest.raises(InputError, match=r"start: .*'tip' is outside of its box"):
+        excitation(planar, 5.0, velocity=2.0, start=[0.0, 0.0], workspace={"tip": ([5, -1, -1], [6, 1, 1])})
+
+
+def test_a_start_too_near_to_itself_names_the_links_that_are() -> None:
+    robot = folding("sphere")
+    bounds, _ = find_bounds(robot, 0.9, 1.0, None, None, None, clearance=0.02)
+    for q in np.random.default_rng(3).uniform(bounds.lower, bounds.upper, (40, 3)):
+        places = [robot.pose(f"link{i}")(q) @ np.array([0, 0, 0.25, 1.0]) for i in (0, 2)]
+        gap = float(np.linalg.norm(places[0] - places[1])) - 0.2
+        problem = start_problem(robot, bounds, q)
+        assert bool(problem) == (gap < 0.02), (q, gap)
+        if problem:
+            assert problem.startswith("'link0' and 'link2' are")
+            assert (f"{100 * gap:.1f} cm apart" if gap > 0 else f"{-100 * gap:.1f} cm deep") in problem

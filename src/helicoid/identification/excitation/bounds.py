@@ -36,9 +36,10 @@ class ExcitationBounds:
     def checked_start(self, start: ArrayLike) -> Array:
         """`start` (n) as an array, if it lies within the limits."""
         q = np.asarray(start, dtype=np.float64)
-        if q.shape != self.lower.shape or np.any(q < self.lower) or np.any(q > self.upper):
+        if q.shape != self.lower.shape or not np.all((q >= self.lower) & (q <= self.upper)):
             raise InputError(
-                f"start: expected {len(self.lower)} coordinates within the limits, got {start!r}"
+                f"start: expected {len(self.lower)} coordinates within the limits, of which `use` leaves "
+                f"{self.lower.round(4).tolist()} to {self.upper.round(4).tolist()}; got {start!r}"
             )
         return q
 

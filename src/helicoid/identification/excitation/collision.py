@@ -17,11 +17,12 @@ SHARPNESS = 200.0  # 1/m: the least of n distances is underestimated by at most 
 
 
 class BodySphere(NamedTuple):
-    """A sphere fixed to a body: center in the body's frame (m) and radius (m)."""
+    """A sphere fixed to a body: center in the body's frame (m), radius (m), and the link that it covers."""
 
     body: int
     center: Array
     radius: float
+    link: str
 
 
 def covering_spheres(model: Model) -> tuple[list[BodySphere], list[str]]:
@@ -38,7 +39,8 @@ def covering_spheres(model: Model) -> tuple[list[BodySphere], list[str]]:
                 continue
             placed = placement @ shape.placement
             for center, radius in _cover(shape):
-                spheres.append(BodySphere(body, placed.translation + placed.rotation @ center, radius))
+                at = placed.translation + placed.rotation @ center
+                spheres.append(BodySphere(body, at, radius, link.name))
     return spheres, sorted(set(meshes))
 
 
@@ -77,7 +79,7 @@ def distances(
     """For each pair of bodies a lower bound of the distance between their spheres (m), smooth in q."""
     poses = world_poses(model, joint_motions(model, q))
     placed: dict[int, list[tuple[Expression, float]]] = {}
-    for body, center, radius in spheres:
+    for body, center, radius, _ in spheres:
         R, p = (ca.SX.eye(3), ca.SX.zeros(3)) if body == WORLD else poses[body]
         placed.setdefault(body, []).append((p + R @ center, radius))
     found = []

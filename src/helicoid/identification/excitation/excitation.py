@@ -16,6 +16,7 @@ from helicoid.errors import HelicoidError, InputError
 from helicoid.identification.excitation.bounds import find_bounds
 from helicoid.identification.excitation.fourier import RestingSeries
 from helicoid.identification.excitation.problem import Criterion, ExcitationProblem
+from helicoid.identification.excitation.start import start_problem
 from helicoid.identification.identifiability.base_equations import BaseEquations
 from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
@@ -147,7 +148,7 @@ def excitation(
         progress: how progress is shown, by default by a bar where it takes long; see `helicoid.progress`.
 
     Raises:
-        InputError: the robot or a limit is not usable.
+        InputError: the robot, a limit or the start is not usable; of a start it says what is violated there.
         HelicoidError: no motion within the limits was found.
 
     >>> import numpy as np
@@ -156,10 +157,12 @@ def excitation(
     >>> motion.q.shape, bool(np.abs(motion.v).max() <= 0.9 * 2.0)
     ((401, 2), True)
     """
-    equations = BaseEquations(robot, tuple(groups), smoothing=_SMOOTHING)
     _check(robot, duration, harmonics, use, rate)
     bounds, notes = find_bounds(robot, use, velocity, acceleration, effort, workspace, clearance, scene)
     at = None if start is None else bounds.checked_start(start)
+    if at is not None and (violated := start_problem(robot, bounds, at)):
+        raise InputError(f"start: no excitation trajectory begins there: {violated}")
+    equations = BaseEquations(robot, tuple(groups), smoothing=_SMOOTHING)
     series = RestingSeries(float(duration), harmonics, at)
     problem = ExcitationProblem(equations, series, bounds, criterion)
     y = _random_start(problem, np.random.default_rng(seed))

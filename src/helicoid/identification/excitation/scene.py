@@ -45,10 +45,11 @@ def surroundings(robot: Robot, scene: Any) -> Surroundings | None:
     fitted = robot.spheres(_TOLERANCE)
     found = []
     for center, radius, k in zip(fitted.centers, fitted.radii, fitted.link_index, strict=True):
-        body, placement = robot.model.frame(fitted.links[int(k)])
+        link = fitted.links[int(k)]
+        body, placement = robot.model.frame(link)
         if body != WORLD:
             at = placement.translation + placement.rotation @ center
-            found.append(BodySphere(body, at, float(radius)))
+            found.append(BodySphere(body, at, float(radius), link))
     return Surroundings(given, found)
 
 
