@@ -11,8 +11,7 @@ import pytest
 import helicoid as hc
 from helicoid._typing import Array
 from helicoid.commissioning.controllers import SAFE_FREQUENCY, computed_torque
-from helicoid.commissioning.first_motion import FirstMotion, way_back
-from helicoid.commissioning.motions import MotionSettings, planned_motion
+from helicoid.commissioning.motions import FirstMotion, MotionSettings, planned_motion, way_back
 from helicoid.commissioning.plant import CheckedPlant
 from helicoid.commissioning.recording import deviation_limit, record
 from helicoid.commissioning.status import CommissioningStopped

@@ -23,9 +23,9 @@ from helicoid.commissioning.controllers import (
     tracking_mpc,
 )
 from helicoid.commissioning.delay import loop_delay
-from helicoid.commissioning.first_motion import FirstMotion
 from helicoid.commissioning.margins import allowed_frequency, worst_margins
 from helicoid.commissioning.motions import (
+    FirstMotion,
     MotionSettings,
     dither_amplitude,
     planned_motion,
