@@ -41,6 +41,10 @@ def ancestors(k: int) -> list[int]:
 ABOVE = tuple(tuple(ancestors(k)) for k in range(N))
 # Ranges within a vector, across several, and next to each other.
 RANGES = tuple(((0, k + 1), (k + 2, N)) if k + 2 < N else ((k, k + 1),) for k in range(N))
+# Of each column those that it hangs on, itself, and those that hang on it.
+RELATED = tuple(
+    tuple((j, j + 1) for j in range(N) if j == k or j in ABOVE[k] or k in ABOVE[j]) for k in range(N)
+)
 BODIES = (3, -1, 0, 1, 2, -1, 5, 6, 7, 8, 9)  # of each row of M the row of inertias
 
 
@@ -63,7 +67,7 @@ def program() -> MatrixProgram:
         Product("P", "A", "C", RANGES),
         AddDiagonal("P", "d"),
         Zero("X"),
-        Product("X", "A", "A", RANGES),
+        Product("X", "A", "A", RELATED),
         inertias,
         factors,
         Solve(("X",), "inverse", factors),
@@ -82,13 +86,15 @@ def in_numpy(a: Array, b: Array, d: Array, s: Array) -> list[Array]:
         if PARENTS[j] >= 0:
             C[:, PARENTS[j]] += C[:, j]
             own[PARENTS[j]] = own[PARENTS[j]] + own[j]
-    inside, M = np.zeros((2, N, N))
+    inside, related, M = np.zeros((3, N, N))
     for i in range(N):
         for start, end in RANGES[i]:
             inside[i, start:end] = 1
+        for start, end in RELATED[i]:
+            related[i, start:end] = 1
         for j in (*ABOVE[i], i):
             M[i, j] = M[j, i] = S[i] @ own[i] @ S[j] + (d[i] if i == j else 0)
-    X = inside * (A.T @ A)
+    X = related * (A.T @ A)
     return [inside * (A.T @ C) + np.diag(d), np.linalg.solve(M, X), np.linalg.inv(M), E, d]
 
 

@@ -94,7 +94,9 @@ class Articulate:
         inertias: a symmetric 6 × 6 matrix K_k in each row, row by row.
         subspaces: S_i, a row of 6 elements for each row of M.
         at: of each row of M the row of `inertias`, or -1 for K = 0.
-        parents: of each row of M an earlier one, or -1.
+        parents: of each row of M an earlier one, or -1. All that descend from a row follow it,
+            before any other.
+        free: whether the first six rows are a chain with S = 1, as those of a floating base are.
     """
 
     target: str
@@ -103,6 +105,16 @@ class Articulate:
     diagonal: str
     at: tuple[int, ...]
     parents: tuple[int, ...]
+    free: bool = False
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """Of each row the first one after it that does not descend from it."""
+        ends = list(range(1, len(self.parents) + 1))
+        for row in reversed(range(len(ends))):
+            if self.parents[row] >= 0:
+                ends[self.parents[row]] = max(ends[self.parents[row]], ends[row])
+        return tuple(ends)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -114,8 +126,11 @@ class Articulate:
 class Solve:
     """Each target = M⁻¹ target, and `inverse` = M⁻¹, with the result of `Articulate`.
 
+    The targets are square, and [i, j] is zero unless i is j, or one of them descends from the other.
+
     Each column takes a pass along the tree from the last row to the first, with what the rows pass on to
     their parents, and one back: operations linear in the number of rows, whatever the depth of the tree.
+    Rows that are zero have nothing to pass on.
     """
 
     targets: tuple[str, ...]

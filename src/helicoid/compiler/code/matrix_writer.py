@@ -284,9 +284,11 @@ def _tree(step: Articulate) -> str:
         _ON_CHAIN if 0 <= parent == k - 1 else places.get(parent, -1) for k, parent in enumerate(step.parents)
     ]
     own = [places.get(k, -1) for k in range(len(step.parents))]
+    tables = {"to": to, "own": own, "parents": step.parents, "end": step.ends}
+    declared = ", ".join(f"{name}[] = {_table(table)}" for name, table in tables.items())
     return (
-        f"static const int to[] = {_table(to)}, own[] = {_table(own)};"
-        f" const hc_tree tree = {{{len(places)}, to, own}};"
+        f"static const int {declared};"
+        f" const hc_tree tree = {{{len(places)}, {6 * step.free}, {', '.join(tables)}}};"
     )
 
 

@@ -67,7 +67,7 @@ def forward_dynamics_derivatives(
     loops.bodies(moving=True, inertia=True)
     loops.columns(-1.0)
     loops.derivatives()
-    loops.solve("dq", "dv")
+    loops.solve(head["S_rows"], "dq", "dv")
     return loops.program(symbols, head, ("dq", "dv", "M_inverse"))
 
 
@@ -81,7 +81,7 @@ def mass_matrix_inverse(
     head = joint_columns.poses_and_motion(model, physics, q)
     head |= {"S_rows": head.pop("S").T, "armature": physics.armature.T}
     loops.bodies(moving=False, inertia=True)
-    loops.solve()
+    loops.solve(head["S_rows"])
     return loops.program(symbols, head, ("M_inverse",))
 
 
@@ -151,15 +151,16 @@ class _Loops:
         self.steps += [Product("M", "F", "S", self.lower), Product("M", "S", "F", self.upper)]
         self.steps.append(AddDiagonal("M", "armature"))
 
-    def solve(self, *targets: str) -> None:
-        """Each target becomes M⁻¹ target; and M⁻¹ itself."""
+    def solve(self, S_rows: Expression, *targets: str) -> None:
+        """Each target becomes M⁻¹ target; and M⁻¹ itself. S_rows has the rows of S that the head computes."""
         own = self.kinship.elements
         is_last = [element not in own[k + 1 : k + 2] for k, element in enumerate(own)]
         at = tuple(element if last else -1 for element, last in zip(own, is_last, strict=True))
         parents = tuple(
             max((j for j in row if j < i), default=-1) for i, row in enumerate(self.kinship.ancestors)
         )
-        factors = Articulate("factors", "inertia", "S_rows", "armature", at, parents)
+        free = own[:6] == [0] * 6 and ca.is_equal(ca.densify(S_rows[:6, :]), ca.densify(ca.SX.eye(6)), 1)
+        factors = Articulate("factors", "inertia", "S_rows", "armature", at, parents, free)
         self.matrices |= {"factors": factors.shape, "M_inverse": (self.model.nv, self.model.nv)}
         self.steps += [factors, Solve(targets, "M_inverse", factors)]
 

@@ -66,7 +66,8 @@ HC_HOT void HC_STEP(add_diagonal)(HC_ELEMENT *target, int n, int stride, const H
 }
 
 /* A tree of rows. `to`: HC_ON_CHAIN where the parent is the row before, which then gets all from registers; else the
- * number of the parent among the `branches`, or -1 without parent. `own`: the number of a row among them, or -1. */
+ * number of the parent among the `branches`, or -1 without parent. `own`: the number of a row among them, or -1. The
+ * rows that descend from row i are those after it and before end[i]. In the first `free` rows, none or six, S = 1. */
 #ifndef HC_TREE
 #define HC_TREE
 #define HC_ON_CHAIN -2
@@ -77,8 +78,8 @@ HC_HOT void HC_STEP(add_diagonal)(HC_ELEMENT *target, int n, int stride, const H
 #define HC_WIDE 2
 #endif
 typedef struct {
-  int branches;
-  const int *to, *own;
+  int branches, free;
+  const int *to, *own, *parents, *end;
 } hc_tree;
 #endif
 #define HC_SIX ((6 + HC_PACK - 1) / HC_PACK) /* vectors that hold six elements */
@@ -120,50 +121,70 @@ HC_CALL void HC_STEP(articulate)(HC_ELEMENT *factors, int n, const HC_ELEMENT *i
 #undef HC_PLACE
 }
 
-/* `wide` vectors of columns of X, whose rows have `columns` elements, become the first n rows of the solution; those
- * below are zero at first. */
+/* Vectors of columns of X, whose rows have `columns` elements, become the first n rows of the solution: `each`
+ * neighbours, and those `apart` elements after them if `wide` is twice as many. They are zero at first but in the rows
+ * from `first` to before `last` and in those that `first` descends from, and only these pass anything on. */
 HC_HOT void HC_STEP(solve_columns)(HC_ELEMENT *X, int n, int columns, const HC_ELEMENT *factors, const HC_ELEMENT *S,
-                                   HC_ELEMENT *branches, hc_tree tree, const int wide) {
+                                   HC_ELEMENT *branches, hc_tree tree, int first, int last, int apart, const int each,
+                                   const int wide) {
 #define HC_EACH_VECTOR(statement) HC_UNROLLED for (int w = 0; w < wide; w++) statement
 #define HC_EACH_OF_SIX(statement) HC_UNROLLED for (int c = 0; c < 6; c++) HC_EACH_VECTOR(statement)
 #define HC_PLACE(number) (branches + (((number)*6 + c) * wide + w) * HC_PACK)
+#define HC_COLUMN(row) ((row) + (w < each ? w * HC_PACK : (w - each) * HC_PACK + apart))
   hc_v f[6][4], x[4], y[4]; /* f is passed on: wrenches first, then accelerations */
+  int on_chain = 0;
   for (int k = 0; k < tree.branches * 6 * wide; k++) HC_PUT(branches + k * HC_PACK, (hc_v){0});
-  for (int i = n - 1; i >= 0; i--) {
+  for (int i = last - 1; i >= tree.free; i = i > first ? i - 1 : tree.parents[i]) {
     const HC_ELEMENT *s = S + i * 6, *u = factors + i * HC_FACTOR;
     HC_ELEMENT *row = X + i * columns;
-    if (i + 1 == n || tree.to[i + 1] != HC_ON_CHAIN) HC_EACH_OF_SIX(f[c][w] = (hc_v){0});
+    if (!on_chain) HC_EACH_OF_SIX(f[c][w] = (hc_v){0});
     if (tree.own[i] >= 0) HC_EACH_OF_SIX(f[c][w] += HC_AT(HC_PLACE(tree.own[i])));
-    HC_EACH_VECTOR(x[w] = HC_AT(row + w * HC_PACK) - HC_SAME(s[0]) * f[0][w]);
+    HC_EACH_VECTOR(x[w] = HC_AT(HC_COLUMN(row)) - HC_SAME(s[0]) * f[0][w]);
     HC_EACH_VECTOR(y[w] = HC_SAME(s[1]) * f[1][w]);
     HC_UNROLLED for (int c = 2; c < 6; c += 2) {
       HC_EACH_VECTOR(x[w] -= HC_SAME(s[c]) * f[c][w]);
       HC_EACH_VECTOR(y[w] += HC_SAME(s[c + 1]) * f[c + 1][w]);
     }
     HC_EACH_VECTOR(x[w] -= y[w]);
-    HC_EACH_VECTOR(HC_PUT(row + w * HC_PACK, x[w]));
+    HC_EACH_VECTOR(HC_PUT(HC_COLUMN(row), x[w]));
     HC_EACH_OF_SIX(f[c][w] += HC_SAME(u[c]) * x[w]);
     if (tree.to[i] >= 0) HC_EACH_OF_SIX(HC_PUT(HC_PLACE(tree.to[i]), HC_AT(HC_PLACE(tree.to[i])) + f[c][w]));
+    on_chain = tree.to[i] == HC_ON_CHAIN;
   }
-  for (int i = 0; i < n; i++) {
+  if (tree.free) { /* with S = 1, U is a triangle: passed to rows before, and back */
+    if (!on_chain) HC_EACH_OF_SIX(f[c][w] = (hc_v){0});
+    if (tree.own[5] >= 0) HC_EACH_OF_SIX(f[c][w] += HC_AT(HC_PLACE(tree.own[5])));
+    HC_EACH_OF_SIX(f[c][w] = HC_AT(HC_COLUMN(X + c * columns)) - f[c][w]);
+    HC_UNROLLED for (int i = 5; i > 0; i--)
+      HC_UNROLLED for (int c = 0; c < i; c++)
+        HC_EACH_VECTOR(f[c][w] -= HC_SAME(factors[i * HC_FACTOR + c]) * f[i][w]);
+    HC_EACH_OF_SIX(f[c][w] *= HC_SAME(factors[c * HC_FACTOR + 6]));
+    HC_UNROLLED for (int c = 0; c < 6; c++)
+      HC_UNROLLED for (int i = c + 1; i < 6; i++)
+        HC_EACH_VECTOR(f[i][w] -= HC_SAME(factors[i * HC_FACTOR + c]) * f[c][w]);
+    HC_EACH_OF_SIX(HC_PUT(HC_COLUMN(X + c * columns), f[c][w]));
+    if (tree.own[5] >= 0) HC_EACH_OF_SIX(HC_PUT(HC_PLACE(tree.own[5]), f[c][w]));
+  }
+  for (int i = tree.free; i < n; i++) {
     const HC_ELEMENT *s = S + i * 6, *u = factors + i * HC_FACTOR;
     HC_ELEMENT *row = X + i * columns;
     if (tree.to[i] == -1) HC_EACH_OF_SIX(f[c][w] = (hc_v){0});
     if (tree.to[i] >= 0) HC_EACH_OF_SIX(f[c][w] = HC_AT(HC_PLACE(tree.to[i])));
-    HC_EACH_VECTOR(x[w] = HC_AT(row + w * HC_PACK) * HC_SAME(u[6]) - HC_SAME(u[0]) * f[0][w]);
+    HC_EACH_VECTOR(x[w] = HC_AT(HC_COLUMN(row)) * HC_SAME(u[6]) - HC_SAME(u[0]) * f[0][w]);
     HC_EACH_VECTOR(y[w] = HC_SAME(u[1]) * f[1][w]);
     HC_UNROLLED for (int c = 2; c < 6; c += 2) {
       HC_EACH_VECTOR(x[w] -= HC_SAME(u[c]) * f[c][w]);
       HC_EACH_VECTOR(y[w] += HC_SAME(u[c + 1]) * f[c + 1][w]);
     }
     HC_EACH_VECTOR(x[w] -= y[w]);
-    HC_EACH_VECTOR(HC_PUT(row + w * HC_PACK, x[w]));
+    HC_EACH_VECTOR(HC_PUT(HC_COLUMN(row), x[w]));
     HC_EACH_OF_SIX(f[c][w] += HC_SAME(s[c]) * x[w]);
     if (tree.own[i] >= 0) HC_EACH_OF_SIX(HC_PUT(HC_PLACE(tree.own[i]), f[c][w]));
   }
 #undef HC_EACH_VECTOR
 #undef HC_EACH_OF_SIX
 #undef HC_PLACE
+#undef HC_COLUMN
 }
 
 /* X[i, j] = X[j, i] for i > j, for whole vectors of rows and columns: those on the diagonal are complete. */
@@ -178,28 +199,43 @@ HC_HOT void HC_STEP(mirror)(HC_ELEMENT *X, int n, int columns) {
     }
 }
 
-/* X becomes the solution of M X = X; its rows are whole vectors. The columns from `unit` on are made those of the
+/* Each target, n columns of X in whole vectors, becomes the solution of M target = target, where an element is zero
+ * unless its column descends from its row or its row from its column. The columns from `unit` on are made those of the
  * inverse, which is symmetric: only the rows up to the last column of each vector are computed. */
 HC_CALL void HC_STEP(solve)(HC_ELEMENT *X, int n, int columns, const HC_ELEMENT *factors, const HC_ELEMENT *S,
                             HC_ELEMENT *branches, hc_tree tree, int unit) {
+#define HC_SOLVE(each, wide)                                                                                   \
+  HC_STEP(solve_columns)(X + at + first, rows, columns, factors, S, branches, tree, first, last, size, each, wide)
+  const int size = columns - unit;
   for (int i = 0; i < n; i++) {
     for (int j = unit; j < columns; j += HC_PACK) HC_PUT(X + i * columns + j, (hc_v){0});
     X[i * columns + unit + i] += 1.0;
   }
-  for (int start = 0; start < columns;) {
-    const int left = ((start < unit ? unit : columns) - start) / HC_PACK; /* vectors */
-    const int parts = (left + HC_WIDE - 1) / HC_WIDE, wide = (left + parts - 1) / parts;
-    const int end = start - unit + wide * HC_PACK, rows = start >= unit && end < n ? end : n;
-    if (wide == 4)
-      HC_STEP(solve_columns)(X + start, rows, columns, factors, S, branches, tree, 4);
-    else if (wide == 3)
-      HC_STEP(solve_columns)(X + start, rows, columns, factors, S, branches, tree, 3);
-    else if (wide == 2)
-      HC_STEP(solve_columns)(X + start, rows, columns, factors, S, branches, tree, 2);
-    else
-      HC_STEP(solve_columns)(X + start, rows, columns, factors, S, branches, tree, 1);
-    start += wide * HC_PACK;
+  for (int at = 0, targets; at < columns; at += targets * size) {
+    targets = at + 2 * size <= unit ? 2 : 1; /* two together, with the same zeros */
+    const int most = HC_WIDE / targets;
+    for (int first = 0, each; first < size; first += each * HC_PACK) {
+      const int left = (size - first) / HC_PACK; /* vectors */
+      const int parts = (left + most - 1) / most;
+      each = (left + parts - 1) / parts;
+      const int end = first + each * HC_PACK < n ? first + each * HC_PACK : n, rows = at < unit ? n : end;
+      int last = end;
+      for (int j = first; j < end && at < unit; j++) last = tree.end[j] > last ? tree.end[j] : last;
+      if (targets == 2 && each == 2)
+        HC_SOLVE(2, 4);
+      else if (targets == 2)
+        HC_SOLVE(1, 2);
+      else if (each == 4)
+        HC_SOLVE(4, 4);
+      else if (each == 3)
+        HC_SOLVE(3, 3);
+      else if (each == 2)
+        HC_SOLVE(2, 2);
+      else
+        HC_SOLVE(1, 1);
+    }
   }
+#undef HC_SOLVE
   if (unit < columns) HC_STEP(mirror)(X + unit, n, columns);
 }
 
