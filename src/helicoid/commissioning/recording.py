@@ -23,6 +23,7 @@ _MAX_VELOCITY_ERROR = 0.5  # of the velocity limit
 _BRAKING_DURATIONS = 0.5, 2.0  # s: of holding after a stop, at least, and at most until it is at rest
 _REST_VELOCITY = 0.02  # of the velocity limit
 _HELD = 0.1  # s, over which the torque that holds the robot is averaged
+_HELD_VELOCITY = 0.1  # of the velocity limit, from which on nothing is held
 _MAX_HELD = 0.5  # of the effort limit
 _DEVIATION_BOUNDS = 0.05, 0.5  # rad, m: of the largest tracking error, a tenth of the range
 
@@ -167,7 +168,7 @@ def record(
 
 
 def held_torque(robot: Robot, recording: Recording) -> Array:
-    """Torque (nv) beside a robot's dynamics at the end of a recording: an unknown load, and friction.
+    """Torque (nv) beside a robot's gravity at the end of a recording: an unknown load, and friction.
 
     It is within half of the effort limits; zero where there are too few samples.
     """
@@ -175,11 +176,12 @@ def held_torque(robot: Robot, recording: Recording) -> Array:
     m = max(round(_HELD / period), 2)
     if len(recording) < m:
         return np.zeros(robot.nv)
-    q, v = recording.q[-m:], recording.v[-m:]
-    a = (v[m // 2 :].mean(axis=0) - v[: m // 2].mean(axis=0)) / (m / 2 * period)
-    known = robot.inverse_dynamics(q.mean(axis=0), v.mean(axis=0), a, friction=False)
-    torque = recording.command[-m:].mean(axis=0) - known
-    return np.asarray(np.clip(torque, -_MAX_HELD * robot.limits.effort, _MAX_HELD * robot.limits.effort))
+    zero, limits = np.zeros(robot.nv), robot.limits
+    known = robot.inverse_dynamics(recording.q[-m:].mean(axis=0), zero, zero)
+    # What drives a joint that moves is no load: the faster it is, the less is held.
+    moving = np.abs(recording.v[-m:]).max(axis=0) / (_HELD_VELOCITY * limits.velocity)
+    torque = np.clip(1 - moving, 0, 1) * (recording.command[-m:].mean(axis=0) - known)
+    return np.asarray(np.clip(torque, -_MAX_HELD * limits.effort, _MAX_HELD * limits.effort))
 
 
 def _brake(law: Any, plant: CheckedPlant, held: Array) -> Array:
