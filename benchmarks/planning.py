@@ -33,6 +33,7 @@ from helicoid.planning.search import CallContext
 INVALID = {("table_pick_panda", 41)}  # starts or ends in collision
 FINGERS = 0.065  # m
 CHECKS = 1000.0  # a radian, beside coal
+LIMIT = 60.0  # s of wall-clock time of a search, much so that the load of the machine does not decide
 
 
 class Problem(NamedTuple):
@@ -117,7 +118,7 @@ class Row(NamedTuple):
 def measured(planner: Planner, problem: Problem, repeats: int) -> tuple[Row, Any]:
     """The least times of the C of a query, and its path."""
     planner.update(problem.scene)
-    path = planner.plan(problem.start, problem.goals, 5.0)
+    path = planner.plan(problem.start, problem.goals, LIMIT)
     if not path.success:
         return Row(path.message, np.inf, np.inf, np.inf), path
     planner = path.planner  # with finer spheres where start or goal need them
@@ -130,7 +131,7 @@ def measured(planner: Planner, problem: Problem, repeats: int) -> tuple[Row, Any
             ends = address(a), 1, address(b), len(b)
             status = library.planner_begin(*given, space, settings, *ends, 0, np.inf, 0)
             if STATUS[status] == "running":
-                library.planner_advance(*given, space, settings, 5.0)
+                library.planner_advance(*given, space, settings, LIMIT)
             found = time.thread_time()
             library.planner_simplify(*given, space, planner.passes, planner.least)
             best = min(best, (time.thread_time() - began, found - began))

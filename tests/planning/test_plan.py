@@ -76,4 +76,27 @@ def test_bad_configurations_are_refused(planner: Planner, bad: object) -> None:
 def test_hc_plan_keeps_the_planner(scene: hc.Scene, planner: Planner) -> None:
     robot = planner.robot
     path = hc.plan(robot, START, GOAL, scene, time_limit=20, seed=3)
-    assert path.success and path.planner is hc.plan(robot, START, GOAL, scene, 20).planner
+    assert path.success and path.planner._library is hc.plan(robot, START, GOAL, scene, 20).planner._library
+
+
+@pytest.mark.parametrize("jerk", [None, 100.0])
+def test_a_path_keeps_its_obstacles_when_others_are_planned_among(
+    scene: hc.Scene, planner: Planner, jerk: float | None
+) -> None:
+    planner.update(scene)
+    path = planner.plan(START, GOAL, time_limit=20)
+    limits = {"velocity": 2.0, "acceleration": 10.0, "torque": np.inf, "jerk": jerk}
+    before = path.timed(**limits)  # type: ignore[arg-type]
+    wall = hc.Scene()
+    wall.add("wall", hc.Box([0.5, 0.5, 4.0]), robot_tip(planner, path.q[-1]))
+    for other in (hc.Scene(), wall):
+        planner.update(other)
+        np.testing.assert_array_equal(path.timed(**limits).q, before.q)  # type: ignore[arg-type]
+        assert not path.planner.in_collision(before.q).any()
+    assert planner.in_collision(before.q).any()
+
+
+def robot_tip(planner: Planner, q: np.ndarray) -> np.ndarray:
+    """Position of the last link."""
+    robot = planner.robot
+    return np.asarray(robot.pose(robot.link_names[-1])(q))[:3, 3]

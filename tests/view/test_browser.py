@@ -171,10 +171,40 @@ def test_a_dragged_target_is_followed(page: Page) -> None:
         page.wait(lambda: np.allclose(robot.pose("panda_link8")(viewer.q), viewer._target.pose, atol=2e-3))
 
 
-def reloaded(page: Page, url: str) -> None:
+@pytest.mark.slow
+def test_a_dragged_object_moves_in_the_scene(page: Page) -> None:
+    """The arrow along z of an object is pulled with the mouse: it moves in the scene, the other one stays."""
+    pytest.importorskip("viser", reason="the viewer needs viser: pip install 'helicoid[view]'")
+    robot, scene = hc.load("planar_2r"), hc.Scene()
+    place, size = np.array([0.0, 0.5, 0.3]), np.full(3, 0.2)
+    scene.add("box", hc.Box(size), place)
+    scene.add("other", hc.Sphere(0.05), [0.3, -0.6, 0.1])
+    with view(robot, scene=scene, port=_free_port(), block=False) as viewer:
+        reloaded(page, viewer.url, sliders=2)
+        # The arrows are 1.3 times as long as the ball around the object, the outer part of which is pulled.
+        up = np.array([0.0, 0.0, 1.0])
+        arrow = place + 0.9 * 1.3 * np.linalg.norm(size) / 2 * up
+
+        def moved() -> bool:
+            drag(page, at(viewer, arrow), at(viewer, arrow + 0.2 * up))
+            if np.abs(scene.objects["box"].pose[:3, 3] - place).max() > 0.05:
+                return True
+            reloaded(page, viewer.url, sliders=2)
+            return False
+
+        page.wait(moved)
+        way = scene.objects["box"].pose[:3, 3] - place
+        assert 0.1 < way[2] < 0.4 and np.abs(way[:2]).max() < 1e-3
+        np.testing.assert_allclose(scene.objects["box"].pose[:3, :3], np.eye(3), atol=1e-6)
+        np.testing.assert_allclose(scene.objects["other"].pose[:3, 3], [0.3, -0.6, 0.1])
+        viewer.update_scene()  # what was dragged stays where it is
+        np.testing.assert_allclose(viewer._objects._nodes["box"].position, place + way)  # type: ignore[union-attr]
+
+
+def reloaded(page: Page, url: str, sliders: int = 7) -> None:
     """A page with its sliders drawn."""
     page.open(url, 720, 360, scale=0.5)
-    page.wait("document.querySelectorAll('[role=slider]').length >= 7")
+    page.wait(f"document.querySelectorAll('[role=slider]').length >= {sliders}")
     time.sleep(0.5)  # the target comes after them
 
 

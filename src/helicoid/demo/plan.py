@@ -184,7 +184,7 @@ def figures(record: PlanRecord) -> list[tuple[str, str]]:
     timing = 1e3 * np.array([leg.timing for leg in record.legs])
     return [
         (f"{np.median(planning):.2f} ms", f"median time of planning, {planning.max():.1f} ms at most"),
-        (f"{np.median(timing):.1f} ms", "median time of rounding corners and timing under torque limits"),
+        (f"{np.median(timing):.2f} ms", "median time of rounding corners and timing under torque limits"),
         (f"{1e3 * record.clearance().min():.0f} mm", f"least distance of the arm from an object; "
          f"{1e3 * MARGIN:.0f} mm were asked for"),
         (f"{record.t[-1]:.1f} s", f"for {len(record.legs)} motions with their pauses"),
@@ -196,7 +196,7 @@ def table(record: PlanRecord) -> str:
     rows = "".join(
         f'<tr><td style="--mark:var(--adaptive)">{leg.name}</td><td>{leg.begins:.1f} s</td>'
         f"<td>{leg.path.samples}</td><td>{leg.path.nodes}</td><td>{1e3 * leg.planning:.2f} ms</td>"
-        f"<td>{1e3 * leg.timing:.1f} ms</td><td>{leg.path.length:.2f} rad</td></tr>"
+        f"<td>{1e3 * leg.timing:.2f} ms</td><td>{leg.path.length:.2f} rad</td></tr>"
         for leg in record.legs
     )
     heads = "".join(
@@ -228,7 +228,8 @@ def speeds(record: PlanRecord) -> tuple[Chart, str]:
     """Joint velocities relative to their limits."""
     motion = record.trajectory
     used = 100 * motion.v / record.robot.limits.velocity
-    lines = [Curve(motion.t, used[:, k], f"var(--j{k + 1})", f"joint {k + 1}", 1.2) for k in range(7)]
+    names = ["joint 1", *(str(k) for k in range(2, 8))]
+    lines = [Curve(motion.t, used[:, k], f"var(--j{k + 1})", name, 1.2) for k, name in enumerate(names)]
     note = f"Accelerations up to {ACCELERATION:g} rad/s², torques within the robot's limits."
-    axis = Axis(-110.0, 110.0, "% of limits")
+    axis = Axis(-125.0, 125.0, "% of limits")
     return Chart("Joint velocities", _axis(record), axis, lines, event=_event(record)), note

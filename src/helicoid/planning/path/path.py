@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from typing import Any, overload
 
@@ -23,6 +24,7 @@ class PlannedPath:
         q: waypoints (n, nq), straight edges between them; without success (0, nq).
         length: of the path (rad or m, Euclidean).
         samples: configurations drawn; nodes: of both trees; seconds: time taken.
+        planner: among the obstacles of the query, whatever the planner that made it is updated to later.
     """
 
     success: bool
@@ -33,6 +35,9 @@ class PlannedPath:
     nodes: int = 0
     seconds: float = 0.0
     planner: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "planner", copy.copy(self.planner))  # an update replaces obstacles
 
     @overload
     def timed(
@@ -67,6 +72,7 @@ class PlannedPath:
 
         Corners are rounded by parabolas, each as large as is certified to be free, then
         `hc.control.time_optimal` times the path. The motion stops at a corner without clearance for one.
+        Obstacles are those of the query, also where the scene has changed since.
         Under constraints the curve is a spline that is as near to their manifold as `constraint_tolerance`.
 
         Args:

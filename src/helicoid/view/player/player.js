@@ -163,15 +163,21 @@
   const end = Math.max(...scene.motions.map((m) => m.t[m.samples - 1]));
   const lens = () => 2.9 * Math.min(1, canvas.clientWidth / canvas.clientHeight); // focal length; portrait has the horizontal field of view of a square
   const home = (apart) => {
-    // Initial camera: the smallest distance at which all of the motion is in view, with a margin.
+    // Initial camera: the smallest distance at which all of the motion is in view, with a margin, and in the middle.
     const row = apart ? scene.spacing * (scene.motions.length - 1) : 0, azimuth = -0.9, elevation = 0.36;
     const c = Math.cos(azimuth), s = Math.sin(azimuth), k = Math.cos(elevation), e = Math.sin(elevation);
-    const at = [scene.center[0], scene.center[1] - row / 2, scene.center[2]];
-    let distance = 0;
-    for (const point of scene.outline) for (const shift of [0, row]) {
-      const p = [point[0] - at[0], point[1] - shift - at[1], point[2] - at[2]];
-      const across = Math.abs(dot(p, [-s, c, 0])), up = Math.abs(dot(p, [-c * e, -s * e, k])), near = dot(p, [c * k, s * k, e]);
-      distance = Math.max(distance, near + lens() * Math.max(up / 0.74, across * canvas.clientHeight / canvas.clientWidth / 0.9));
+    const right = [-s, c, 0], upward = [-c * e, -s * e, k];
+    let at = [scene.center[0], scene.center[1] - row / 2, scene.center[2]], distance = 0;
+    for (let pass = 0; pass < 8; pass++) {
+      const seen = scene.outline.flatMap((point) => [0, row].map((shift) => {
+        const p = [point[0] - at[0], point[1] - shift - at[1], point[2] - at[2]];
+        return [dot(p, right), dot(p, upward), dot(p, [c * k, s * k, e])];
+      }));
+      const narrow = canvas.clientHeight / canvas.clientWidth / 0.9;
+      distance = Math.max(...seen.map(([x, y, near]) => near + lens() * Math.max(Math.abs(y) / 0.74, Math.abs(x) * narrow)));
+      const middle = (i) => { const at = seen.map((p) => p[i] / (distance - p[2])); return (Math.max(...at) + Math.min(...at)) / 2 * distance; };
+      const x = middle(0), y = middle(1);
+      if (pass < 7) at = at.map((a, i) => a + x * right[i] + y * upward[i]);
     }
     return { azimuth, elevation, distance, at };
   };
