@@ -42,6 +42,17 @@ def test_validity_covers_a_motion_like_the_log_and_not_a_faster_one(result: hc.I
     assert "times what was recorded" in str(found) and "Validity(" in repr(found)
 
 
+def test_parameters_known_to_a_small_part_of_the_torque_are_valid_however_good_the_sensors(
+    result: hc.Identification,
+) -> None:
+    assert result.unexplained is not None and result.posterior is not None
+    precise = replace(result, unexplained=1e-6 * result.unexplained, posterior=1e-4 * result.posterior)
+    found = precise.validity(result.logs[0])
+    assert found and np.all(found.uncertainty > 0)
+    unknown = replace(precise, posterior=1e6 * result.posterior).validity(result.logs[0])
+    assert not unknown.ok.any() and "leaves unidentifiable" in str(unknown)
+
+
 def test_model_errors_grow_with_speed_and_noise_does_not(result: hc.Identification) -> None:
     log, unexplained = result.logs[0], result.unexplained
     assert unexplained is not None and result.posterior is not None and result.coloured is not None

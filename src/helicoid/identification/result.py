@@ -22,7 +22,7 @@ from helicoid.identification.logs.preparation import measured, motion, moved
 from helicoid.identification.logs.single_frequency import SineMotion
 from helicoid.identification.report.residual_profile import ResidualProfile
 from helicoid.identification.report.score import Score
-from helicoid.identification.report.validity import Range, Validity, motion_range, validity
+from helicoid.identification.report.validity import KNOWN_PART, Range, Validity, motion_range, validity
 from helicoid.pages.tables import table
 from helicoid.robot import Robot
 
@@ -207,9 +207,9 @@ class Identification:
 
     def validity(self, log: Log) -> Validity:
         """Whether the motion of a log lies within what was excited, joint by joint; prints as a table."""
-        spread = self._spread(log)
+        spread, torque = (np.sqrt(np.mean(x**2, axis=0)) for x in (self._spread(log), self.predict(log)))
         assert self.unexplained is not None
-        uncertainty = np.sqrt(np.mean(spread**2, axis=0)) / np.maximum(self.unexplained, 1e-12)
+        uncertainty = spread / np.maximum(np.maximum(self.unexplained, KNOWN_PART * torque), 1e-12)
         new = motion_range(self.nominal, (log,), self.cutoff)
         return validity(self.regression.row_names, self._trained, new, uncertainty)
 

@@ -19,6 +19,7 @@ from helicoid.robot import Robot
 
 _MAX_BEYOND_RANGE = 0.2  # of the recorded range of positions
 _MAX_RATIO = {"v": 1.3, "a": 1.6}  # of the largest recorded |v|, |a|
+KNOWN_PART = 0.05  # of a joint's torque: where σ is less, the parameters are known well enough
 _MIN_RATE = 1e-6  # rad/s, rad/s²: less is no motion
 _SPRING_SIGMA = 0.04  # of its usual size: σ of a spring that a log does not separate from inertia
 
@@ -55,7 +56,8 @@ def ambiguous_springs(robot: Robot, sines: Iterable[SineMotion]) -> tuple[tuple[
 class Validity:
     """Validity of a result for a motion: whether the log covers it, for each measured row, with reasons.
 
-    `uncertainty` is the σ of the prediction due to the parameters, relative to the held-out residual.
+    `uncertainty` is the σ of the prediction due to the parameters, relative to the held-out residual, or to
+    5 % of the joint's torque where that is more.
     """
 
     names: tuple[str, ...]
