@@ -151,7 +151,7 @@ def test_the_whole_demonstration(tmp_path: Path) -> None:
     text = io.StringIO()
     path = run(tmp_path, console=Console(file=text, width=80))
     assert path.exists()
-    found = re.search(r"known to 2 % ([\d.]+) s after", text.getvalue().replace("\n", " "))
+    found = re.search(r"estimated to 2 % ([\d.]+) s after", text.getvalue().replace("\n", " "))
     assert found is not None and float(found[1]) < 1.0
 
 
