@@ -30,7 +30,7 @@ def standing() -> tuple[hc.Robot, np.ndarray]:
     assert subject is not None
     robot, q = subject.robot, subject.posture.copy()
     points = points_of(robot, "collision")
-    poses = [np.asarray(robot.pose(link)(q))[None] for link in points.links]
+    poses = [np.asarray(robot.pose(link)(q))[None, :3] for link in points.links]
     q[2] -= min(float(gaps(row, poses[int(row[0])], GROUND)[0]) for row in points.rows)
     return robot, q
 
