@@ -20,7 +20,7 @@ from helicoid.identification.excitation.start import start_problem
 from helicoid.identification.identifiability.base_equations import BaseEquations
 from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
-from helicoid.robot import Robot
+from helicoid.robot import Robot, as_robot
 from helicoid.robot.collision.scene import Scene
 from helicoid.simulation.trajectory import Trajectory
 from helicoid.simulation.trajectory.plot import Panel, plot_over_time
@@ -157,7 +157,7 @@ def excitation(
     >>> motion.q.shape, bool(np.abs(motion.v).max() <= 0.9 * 2.0)
     ((401, 2), True)
     """
-    _check(robot, duration, harmonics, use, rate)
+    _check(as_robot(robot, "excitation"), duration, harmonics, use, rate)
     bounds, notes = find_bounds(robot, use, velocity, acceleration, effort, workspace, clearance, scene)
     at = None if start is None else bounds.checked_start(start)
     if at is not None and (violated := start_problem(robot, bounds, at)):
