@@ -3,7 +3,7 @@
     python -m benchmarks.aerial.fixed_wing_identification [aircraft] [draws] [seed] [wind at 6 m]
 
 Each draw is a description whose derivatives, tables and thrust differ from the aircraft; three flights are
-logged with noise, offsets, jitter and lost samples, two to fit and one to judge. Errors of the judged flight
+logged with noise, offsets, jitter and lost samples, two to fit and one held out. Errors of that one
 are divided by those of the true parameters.
 """
 
@@ -170,7 +170,7 @@ def main() -> None:
             point, data = truth(case, found), aircraft_stretches(logs[2])[0]
             layout = found.layout
             best = judge(layout, data, np.where(np.isfinite(point), point, 0.0), found.means, "true")
-            ours = found.judged(logs[2])
+            ours = found.score(logs[2])
             ratios = [ours.total(at)[0] / best.total(at)[0] for at in (0, 3)]
             off = np.abs(found.point - point) / np.sqrt(np.diag(found.covariance))
             wrong = np.abs(layout.prior - point) > 0

@@ -4,7 +4,7 @@
 
 Each draw is a quadrotor whose mass distribution, propellers, motors and sensors differ from the description;
 three flights are logged with noise, offsets, jitter and lost samples, two to fit and one to judge. Errors of
-the judged flight are divided by those of the true parameters, which know everything but the gusts.
+the held-out flight are divided by those of the true parameters, which know everything but the gusts.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def main() -> None:
         point = truth(case, found)
         data = stretches(logs[2])[0]
         best = judge(replace(found.layout, gyro_bias=case.gyro_bias), data, point, found.means, "true")
-        ours = found.judged(logs[2])
+        ours = found.score(logs[2])
         ratios = [ours.total(at)[0] / best.total(at)[0] for at in (0, 3)]
         constant = [ours.total(at)[1] / best.total(at)[0] for at in (0, 3)]
         off = np.abs(found.point - point) / np.sqrt(np.diag(found.covariance))

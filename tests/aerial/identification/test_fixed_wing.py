@@ -89,7 +89,7 @@ def test_output_error_in_gusts() -> None:
     other = flight(case(), 50, 7.7, True, 12.0)
     data, point = aircraft_stretches(other)[0], truth(case(), result)
     best = judge(result.layout, data, np.where(np.isfinite(point), point, 0.0), result.means, "true")
-    ours = result.judged(other)
+    ours = result.score(other)
     assert ours.total(0)[0] < 1.2 * best.total(0)[0] and ours.total(3)[0] < 1.2 * best.total(3)[0]
 
 

@@ -65,7 +65,7 @@ def test_held_out_flights_are_predicted_as_well_as_by_the_true_vehicle() -> None
         result.means,
         "",
     )
-    ours = result.judged(other)
+    ours = result.score(other)
     assert ours.total(0)[0] < 1.2 * best.total(0)[0] and ours.total(3)[0] < 1.2 * best.total(3)[0]
 
 
@@ -138,7 +138,7 @@ def test_intervals_cover_and_gusts_cost_little() -> None:
         shares.append(np.mean(off[own] < 1.96))
         layout = replace(result.layout, gyro_bias=true.gyro_bias)
         best = judge(layout, stretches(logs[2])[0], truth(true, result), result.means, "")
-        ours = result.judged(logs[2])
+        ours = result.score(logs[2])
         ratios += [ours.total(at)[0] / best.total(at)[0] for at in (0, 3)]
     assert np.mean(shares) > 0.8 and np.median(ratios) < 1.3
 

@@ -92,7 +92,7 @@ class FlightIdentification(ABC):
         """Specific force and angular acceleration of a flight, by stretches without gaps."""
 
     @abstractmethod
-    def judged(self, flight: FlightLog) -> HeldOut:
+    def score(self, flight: FlightLog) -> HeldOut:
         """Errors on a flight, beside those of the mean of the fitted ones."""
 
     def __getitem__(self, name: str) -> float:
@@ -145,7 +145,7 @@ def held_out(
 ) -> tuple[HeldOut, ...]:
     """Errors on each flight by a fit to the others; of one flight, of each half by the other.
 
-    `error` fits its first argument and is judged on the second.
+    `error` fits its first argument and is evaluated on the second.
     """
     groups = list(parts)
     if len(parts) == 1:

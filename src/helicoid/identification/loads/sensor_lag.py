@@ -107,7 +107,7 @@ def _solved(parts: list[Readings], values: list[Array], biased: bool, units: Arr
 
 
 def _beyond_columns(parts: list[Readings], values: list[Array], biased: bool, units: Array) -> list[Array]:
-    """What the columns do not explain of values (N, rows) of each stretch."""
+    """Residuals of a fit of the columns to values (N, rows) of each stretch."""
     A, x = _solved(parts, values, biased, units)
     whole = np.concatenate(values)
     beyond = whole - (A @ x).reshape(whole.shape) * units

@@ -55,7 +55,7 @@ def with_origin(model: Model, compiled: Any, addresses: list[JointAddress], spec
 
 
 def unedited_origin(model: Model) -> MujocoOrigin | None:
-    """What the model was read from, if that moves as the model does: only frames may have been added."""
+    """The source of a model, if that moves as the model does: only frames may have been added."""
     origin = model.origin
     if origin is None or origin.parts["options"] != (model.gravity, model.floating):
         return None

@@ -41,7 +41,7 @@ class FixedWingIdentification(FlightIdentification):
             Predicted(s.t, s.measured[:, :6], model.predicted(s, self.point[None])[0][:, :6]) for s in data
         ]
 
-    def judged(self, flight: FlightLog) -> HeldOut:
+    def score(self, flight: FlightLog) -> HeldOut:
         """Errors on a flight, beside those of the mean of the fitted ones; without air data in still air."""
         return judge(self.layout, aircraft_stretches(flight)[0], self.point, self.means, flight.source)
 

@@ -54,7 +54,7 @@ class MultirotorIdentification(FlightIdentification):
             for s, x in zip(data, own, strict=True)
         ]
 
-    def judged(self, flight: FlightLog) -> HeldOut:
+    def score(self, flight: FlightLog) -> HeldOut:
         """Errors on a flight, beside those of the mean of the fitted ones."""
         return judge(self.layout, stretches(flight)[0], self.point, self.means, flight.source)
 
