@@ -171,8 +171,9 @@ def main() -> None:
                 flush=True,
             )
             if found.excluded:
-                left_out = sum(end - start for start, end in found.excluded)
-                print(f"{name}: {left_out:.1f} s of {DURATION:g} s were left out", flush=True)
+                left_out = sum((end - start) * len(joints) for start, end, joints in found.excluded)
+                share = left_out / (case.true.nv * DURATION)
+                print(f"{name}: {100 * share:.1f} % of the log of all joints was left out", flush=True)
         mujoco, own = derivative_times(case, log, found)
         print(f"{name}: difference quotients by MuJoCo {mujoco:.0f}, by Helicoid {own:.1f} times as long")
 

@@ -15,6 +15,8 @@ from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.identification.trajectory_matching.recording import Recording
 from helicoid.identification.trajectory_matching.rollout import Rollouts
+from helicoid.identification.trajectory_matching.tangent import moving_together
+from helicoid.identification.trajectory_matching.trimming import WindowErrors
 from helicoid.identification.trajectory_matching.unknowns import Unknowns
 
 pytestmark = pytest.mark.compiled
@@ -146,7 +148,45 @@ def test_windows_with_contact_are_left_out() -> None:
 
     found = hc.identify_from_commands(described(), servo_log(1301, force=push), SERVO, progress=False)
     assert_joints(found, 0.03)
-    assert found.excluded and all(start < 3.7 and end > 3.1 for start, end in found.excluded)
+    assert found.excluded and all(one.start < 3.7 and one.end > 3.1 for one in found.excluded)
+
+
+def test_light_contact_in_a_third_of_the_windows() -> None:
+    """Pushes of 0.2 to 2 times the friction, of 30 to 300 ms, are all found, and nothing else is."""
+    rng, starts = np.random.default_rng(5), 0.3 + 1.6 * np.arange(5)
+    length, size = rng.uniform(0.03, 0.3, 5), np.geomspace(0.3, 3.0, 5)
+
+    def push(t: float, q: Array, v: Array) -> Array:
+        now = (t > starts) & (t < starts + length)
+        return np.array([0.0, size @ now])
+
+    found = hc.identify_from_commands(described(), servo_log(force=push), SERVO, progress=False)
+    assert_joints(found, 0.03)
+    for start, end in zip(starts, starts + length, strict=True):
+        assert any(one.start < end and one.end > start for one in found.excluded)
+    assert all(np.any((one.start < starts + length) & (one.end > starts)) for one in found.excluded)
+    assert found.excluded[0].joints == tuple(described().joint_names)
+
+
+def test_parts_that_move_by_themselves() -> None:
+    """The legs of a hanging robot, and the whole of an arm."""
+    assert np.array_equal(moving_together(hc.load("quadruped")), np.repeat(np.arange(4), 3))
+    assert np.array_equal(moving_together(described()), [0, 0])
+
+
+def test_only_the_part_in_contact_is_trimmed() -> None:
+    """Of two parts one has errors that stand out in 4 of 10 windows."""
+    residuals = np.random.default_rng(0).normal(size=(10, 100, 3))
+    residuals[:4, :, 0] *= 100.0
+    counted, part = np.ones((10, 3), dtype=bool), np.array([0, 0, 1])
+    errors = WindowErrors.of(residuals, counted, np.full(3, 1e-9), part)
+    trimmed = errors.unusual()
+    assert trimmed.tolist() == [True, True, False]
+    best = errors.best(trimmed)
+    assert best.sum(axis=0).tolist() == [5, 5, 10] and not best[:4, :2].any()
+    wanted = np.ones((10, 3), dtype=bool)
+    wanted[:4, :2] = False
+    assert np.array_equal(WindowErrors.of(residuals, best, np.full(3, 1e-9), part).regular(), wanted)
 
 
 @pytest.mark.slow

@@ -110,10 +110,14 @@ class ShootingPoint(NamedTuple):
 
 
 class ShootingResiduals(NamedTuple):
-    """Simulated states at the samples (W J, K, 2 nv) and gaps at the next node (W, J - 1, 2 nv)."""
+    """Simulated states at the samples (W J, K, 2 nv) and gaps at the next node (W, J - 1, 2 nv).
+
+    `share` is the part of each channel's residuals that counts, where the others are 0.
+    """
 
     residuals: Array
     gaps: Array
+    share: Array | float = 1.0
 
 
 class ShootingCoordinates(Protocol):
@@ -238,7 +242,7 @@ def refine(
     `spread` is the prior σ of each ξ about 0.
     """
     point, taken = problem.start(), 0
-    sigma = _rms(problem.deviations(point, problem.flow(point, with_slopes=False)).residuals)
+    sigma = _rms(problem.deviations(point, problem.flow(point, with_slopes=False)))
     for _ in range(_REWEIGHTINGS):
         search = _GaussNewton(problem, spread, np.maximum(sigma, problem.floor()))
         while taken < iterations and not search.done:
@@ -268,7 +272,7 @@ class _GaussNewton:
         deviations = self.problem.deviations(point, flow)
         linear = self.problem.linearised(flow, deviations, self.sigma)
         step = solve(linear, point.xi, self.spread, self.problem.unknowns.lower)
-        self.rms, self.covariance = _rms(deviations.residuals), step.covariance
+        self.rms, self.covariance = _rms(deviations), step.covariance
         squares, gap = self._measures(point, deviations)
         if gap > 0:
             self._penalty = max(self._penalty, 2 * (step.predicted - squares) / gap)
@@ -281,7 +285,7 @@ class _GaussNewton:
             squares, gap = self._measures(trial, off)
             merit = squares + self._penalty * gap
             if merit <= now:
-                self.rms, self.done = _rms(off.residuals), now - merit < _MIN_DECREASE * now
+                self.rms, self.done = _rms(off), now - merit < _MIN_DECREASE * now
                 return trial
         self.done = True
         return point
@@ -292,5 +296,5 @@ class _GaussNewton:
         return float(squares), float(np.sum(np.abs(deviations.gaps / self.sigma)))
 
 
-def _rms(residuals: Array) -> Array:
-    return np.asarray(np.sqrt(np.mean(residuals**2, axis=(0, 1))))
+def _rms(deviations: ShootingResiduals) -> Array:
+    return np.asarray(np.sqrt(np.mean(deviations.residuals**2, axis=(0, 1)) / deviations.share))

@@ -3,63 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.identification.linear.blas import one_blas_thread
-from helicoid.identification.linear.equations.regression import Indices
-from helicoid.identification.linear.solving.estimators import autocorrelation_time
+from helicoid.identification.logs.filtering import Mask
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check
-from helicoid.identification.refinement.elimination import solve
-from helicoid.identification.refinement.multiple_shooting import Refinement, refine
+from helicoid.identification.trajectory_matching.fit import Fit, Settings, best_start, fit
 from helicoid.identification.trajectory_matching.initial import EquationError
-from helicoid.identification.trajectory_matching.problem import TrajectoryMatching
 from helicoid.identification.trajectory_matching.recording import Recording
-from helicoid.identification.trajectory_matching.result import CommandIdentification, position_errors
+from helicoid.identification.trajectory_matching.result import (
+    CommandIdentification,
+    LeftOut,
+    position_errors,
+)
 from helicoid.identification.trajectory_matching.rollout import Rollouts
-from helicoid.identification.trajectory_matching.scaling import scale_of, steps_per_sample
+from helicoid.identification.trajectory_matching.scaling import steps_per_sample
 from helicoid.identification.trajectory_matching.servo import Servo
-from helicoid.identification.trajectory_matching.unknowns import Coordinates, Unknowns
+from helicoid.identification.trajectory_matching.unknowns import Unknowns
 from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
 from helicoid.robot import Robot
 
 GROUPS = ("inertia", "viscous", "coulomb", "offset", "armature", "gain")
 _STARTS = 3  # delays from which the output error is minimised
-_START_ITERATIONS = 6
-_START_WINDOWS = 12  # about as many, from all of the log
 _HELD_OUT = 0.2  # of the windows: the last ones
-_MAX_WINDOW_ERROR = 5.0  # times the median of all windows: more is taken as contact
-_MAX_EXCLUSIONS = 4
 _SUM_NOTE = (
     "Without v_command, kd and viscous friction act alike: viscous friction stays as described, and kd has "
     "the sum of both."
 )
-
-
-@dataclass(frozen=True)
-class _Settings:
-    servo: Servo | None
-    unknowns: Unknowns
-    horizon: float
-    max_delay: float
-    iterations: int
-    substeps: int
-
-
-class _Fit(NamedTuple):
-    """z and its covariance, the windows used, and the RMS deviation of each joint."""
-
-    z: Array
-    covariance: Array
-    used: Indices
-    deviations: Array
-    iterations: int
 
 
 @interruptible()
@@ -79,10 +55,10 @@ def identify_from_commands(
 
     Output error: windows of the log, `horizon` long (s), are simulated from free initial states under the
     commands of the log, and the unknowns are those that reproduce the measured positions, in the least
-    squares sense. Windows whose error stands out (contact, a hand on the robot) are left out and listed in
-    `result.excluded`. The search starts from equation errors at delays up to `max_delay`, and goes on from
-    the best of them with exact sensitivities. Dry friction holds joints at rest, bodies stay consistent,
-    friction and gains non-negative.
+    squares sense. Windows whose error stands out (contact, a hand on the robot) are found by least trimmed
+    squares, left out for the joints of that leg or arm, and listed in `result.excluded`. The search starts
+    from equation errors at delays up to `max_delay`, and goes on from the best of them with exact
+    sensitivities. Dry friction holds joints at rest, bodies stay consistent, friction and gains non-negative.
 
     Args:
         robot: its description, on a fixed base with joints of one coordinate.
@@ -131,10 +107,14 @@ def identify_from_commands(
     with one_blas_thread(), reporting(progress, "Matching trajectories") as report:
         z = _initial(unknowns, whole, max_delay, common)
         substeps = steps_per_sample(unknowns, servo, whole, z[0])
-        settings = _Settings(servo, unknowns, horizon, max_delay, iterations, substeps)
+        settings = Settings(servo, unknowns, horizon, max_delay, iterations, substeps)
         fitted = max(1, round((1 - _HELD_OUT) * len(whole.base)))
-        first = _fit(settings, whole.chosen(slice(fitted)), z, report)
-        final = _fit(settings, whole, [first.z], report)
+        earlier, counted = whole.chosen(slice(fitted)), np.ones((len(whole.base), robot.nv), dtype=bool)
+        start = best_start(settings, earlier, z, report)
+        first = fit(settings, earlier, start, report, counted[:fitted])
+        # The others count if they turn out to be like those that did.
+        counted[:fitted], counted[fitted:] = first.counted, first.counted.all()
+        final = fit(settings, whole, first.z, report, counted)
     return _result(settings, log, whole, fitted, first, final, notes)
 
 
@@ -195,77 +175,25 @@ def _initial(unknowns: Unknowns, recording: Recording, max_delay: float, delays:
     return [equations.solve(np.broadcast_to(grid[row], (nv,)))[0] for row in best]
 
 
-def _fit(settings: _Settings, recording: Recording, starts: list[Array], report: Progress) -> _Fit:
-    """Output error from the best of several starts, without windows whose error stands out."""
-    used = np.arange(len(recording.base))
-    if len(starts) > 1:
-        some = recording.chosen(slice(None, None, max(1, len(used) // _START_WINDOWS)))
-        trials = [_refined(settings, some, z, _START_ITERATIONS, report)[1] for z in starts]
-        quality = [float(np.sum(np.log(trial.deviations))) for trial in trials]
-        start = trials[int(np.argmin(quality))].x
-    else:
-        start = starts[0]
-    for _ in range(_MAX_EXCLUSIONS):
-        problem, found = _refined(settings, recording.chosen(used), start, settings.iterations, report)
-        start, deviations = found.x, problem.deviations(found.point, problem.flow(found.point, False))
-        rms = np.sqrt(np.mean(deviations.residuals**2, axis=1))
-        usual = np.maximum(np.median(rms, axis=0), problem.floor())
-        kept = np.all(rms <= _MAX_WINDOW_ERROR * usual, axis=1)
-        if kept.all() or kept.sum() < max(2, len(recording.base) // 3):
-            break
-        used = used[kept]
-    time = _samples_for_one(deviations.residuals)
-    linear = problem.linearised(
-        problem.flow(found.point), deviations, np.maximum(found.deviations, problem.floor()) * np.sqrt(time)
-    )
-    xi = found.point.xi
-    step = solve(linear, xi, problem.unknowns.spread, problem.unknowns.lower)
-    D = problem.unknowns.slope(xi)
-    return _Fit(found.x, D @ step.covariance @ D.T, used, found.deviations, found.iterations)
-
-
-def _samples_for_one(residuals: Array) -> Array:
-    """N / N_eff of each joint's residuals (W, K + 1, nv), where errors of the model count once a window.
-
-    The coloured part of the residuals is what the model lacks, and as much of it may hide in the unknowns.
-    Differences of neighbouring samples have twice the variance of the white part, and little else.
-    """
-    variance = np.maximum(np.mean(residuals**2, axis=(0, 1)), 1e-300)
-    white = np.mean(np.diff(residuals, axis=1) ** 2, axis=(0, 1)) / 2
-    uncertain = 3.0 / np.sqrt(residuals.shape[0] * residuals.shape[1])
-    coloured = np.clip(1.0 - white / variance - uncertain, 0.0, 1.0)
-    time = np.median([autocorrelation_time(window) for window in residuals], axis=0)
-    return np.asarray(np.maximum(time, 1.0 + coloured * (residuals.shape[1] - 1)))
-
-
-def _refined(
-    settings: _Settings, recording: Recording, z: Array, iterations: int, report: Progress
-) -> tuple[TrajectoryMatching, Refinement]:
-    scale = scale_of(settings.unknowns, recording, z)
-    coordinates = Coordinates(settings.unknowns, z, scale, settings.max_delay)
-    rollouts = Rollouts(settings.unknowns, settings.servo, recording, settings.substeps)
-    problem = TrajectoryMatching(rollouts, coordinates)
-    return problem, refine(problem, coordinates.spread, iterations, report)
-
-
 def _result(
-    settings: _Settings, log: Log, whole: Recording, fitted: int, first: _Fit, final: _Fit, notes: list[str]
+    settings: Settings, log: Log, whole: Recording, fitted: int, first: Fit, final: Fit, notes: list[str]
 ) -> CommandIdentification:
-    unknowns, servo = settings.unknowns, settings.servo
-    free = np.setdiff1d(np.arange(len(whole.base)), final.used)
-    validation = np.setdiff1d(np.arange(fitted, len(whole.base)), free)
-    windows = whole.chosen(validation if len(validation) else final.used)
+    unknowns, servo, counted = settings.unknowns, settings.servo, final.counted
+    held_out = fitted < len(whole.base) and bool(counted[fitted:].any(axis=0).all())
+    chosen = slice(fitted, None) if held_out else slice(None)
+    windows = whole.chosen(chosen)
 
-    def errors(z: Array, recording: Recording) -> Array:
-        return position_errors(Rollouts(unknowns, servo, recording, settings.substeps), z)
+    def errors(z: Array, recording: Recording, windows: slice) -> Array:
+        rollouts = Rollouts(unknowns, servo, recording, settings.substeps)
+        return position_errors(rollouts, z, counted[windows])
 
     described = np.where(np.isfinite(unknowns.nominal), unknowns.nominal, final.z)
-    delays = unknowns.groups["delay"]
-    described[delays] = 0.0
-    excluded = tuple((float(whole.t[base]), float(whole.t[base + whole.length])) for base in whole.base[free])
+    described[unknowns.groups["delay"]] = 0.0
+    excluded = _left_out(unknowns.robot, whole, counted)
     notes += [
-        f"Matched {len(final.used)} windows of {settings.horizon:g} s in {final.iterations} Gauss-Newton "
-        f"steps; held-out errors are those of the last {len(validation)} of them, by a fit to the others."
+        f"Matched {len(whole.base)} windows of {settings.horizon:g} s in {final.iterations} Gauss-Newton "
+        f"steps; held-out errors are those of the last {len(whole.base) - fitted} of them, by a fit to the "
+        "others."
     ]
     if servo is None and log.tau_command is not None:
         torque = np.abs(unknowns.servo_values(final.z).gain * log.tau_command)
@@ -276,10 +204,8 @@ def _result(
                 "the simulation cuts them off."
             )
     if excluded:
-        notes.append(
-            f"{len(excluded)} windows were left out, since their errors stand out (contact?), the first at "
-            f"t = {excluded[0][0]:.4g} s."
-        )
+        notes.append(_contact_note(whole, counted, excluded))
+    moved = (windows.measured - windows.measured[:, :1]) ** 2
     return CommandIdentification(
         nominal=unknowns.robot,
         unknowns=unknowns,
@@ -288,11 +214,33 @@ def _result(
         covariance=final.covariance,
         substeps=settings.substeps,
         horizon=settings.horizon,
-        training=errors(final.z, whole.chosen(final.used)),
-        held_out=errors(first.z, windows) if len(validation) else np.full(unknowns.robot.nv, np.nan),
-        described=errors(described, windows),
-        constant=np.sqrt(np.mean((windows.measured - windows.measured[:, :1]) ** 2, axis=(0, 1))),
+        training=errors(final.z, whole, slice(None)),
+        held_out=errors(first.z, windows, chosen) if held_out else np.full(unknowns.robot.nv, np.nan),
+        described=errors(described, windows, chosen),
+        constant=np.sqrt(np.mean(moved, axis=(0, 1), where=counted[chosen][:, None])),
         excluded=excluded,
         notes=tuple(notes),
         logs=(log,),
+    )
+
+
+def _left_out(robot: Robot, whole: Recording, counted: Mask) -> tuple[LeftOut, ...]:
+    """Stretches of windows that do not count for the same joints."""
+    found: list[LeftOut] = []
+    for base, joints in zip(whole.base, ~counted, strict=True):
+        if joints.any():
+            start, end = float(whole.t[base]), float(whole.t[base + whole.length])
+            names = tuple(name for name, out in zip(robot.model.velocity_names, joints, strict=True) if out)
+            if found and found[-1].joints == names and abs(found[-1].end - start) < 0.5 * whole.dt:
+                start = found.pop().start
+            found.append(LeftOut(start, end, names))
+    return tuple(found)
+
+
+def _contact_note(whole: Recording, counted: Mask, excluded: tuple[LeftOut, ...]) -> str:
+    share, first = 1.0 - np.mean(counted, axis=0), excluded[0]
+    names = ", ".join(first.joints[:3]) + (", ..." if len(first.joints) > 3 else "")
+    return (
+        f"Up to {100 * share.max():.2g} % of a joint's windows were left out, since their errors stand out "
+        f"(contact?), the first at t = {first.start:.4g} s ({names}): see `excluded`."
     )

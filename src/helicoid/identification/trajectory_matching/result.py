@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from helicoid._typing import Array
 from helicoid.errors import InputError
 from helicoid.identification.linear.identified_robot import identified_robot
+from helicoid.identification.logs.filtering import Mask
 from helicoid.identification.logs.log import Log
 from helicoid.identification.result import IdentifiedParameters
 from helicoid.identification.trajectory_matching.recording import Recording
@@ -19,6 +21,14 @@ from helicoid.identification.trajectory_matching.servo import Servo
 from helicoid.identification.trajectory_matching.unknowns import Unknowns
 from helicoid.pages.tables import table
 from helicoid.robot import Robot
+
+
+class LeftOut(NamedTuple):
+    """A stretch of the log from `start` to `end` (s) that does not count for some joints."""
+
+    start: float
+    end: float
+    joints: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,7 +48,7 @@ class CommandIdentification:
             the log has one window.
         described: the same by the robot as described (unknown servo gains as identified), without delay.
         constant: the same by positions that stay where a window begins.
-        excluded: windows that were left out, (start, end) in s.
+        excluded: stretches that were left out, (start, end, joints), in s.
         notes: sentences on what was found and left out.
         logs: what was fitted.
     """
@@ -54,7 +64,7 @@ class CommandIdentification:
     held_out: Array
     described: Array
     constant: Array
-    excluded: tuple[tuple[float, float], ...]
+    excluded: tuple[LeftOut, ...]
     notes: tuple[str, ...]
     logs: tuple[Log, ...]
 
@@ -158,9 +168,14 @@ class CommandIdentification:
         return table(title, ["position error", "on the log", "held out", "as described"], rows, self.notes)
 
 
-def position_errors(rollouts: Rollouts, z: Array) -> Array:
-    """RMS (nv) of simulated positions about the measured ones, from smoothed states; inf: unstable."""
+def position_errors(rollouts: Rollouts, z: Array, counted: Mask | None = None) -> Array:
+    """RMS (nv) of simulated positions about the measured ones, from smoothed states; inf: unstable.
+
+    Of all windows, or of the windows and joints (W, nv) that are `counted`.
+    """
     flow = rollouts.flow(z, rollouts.recording.start())
+    where = True if counted is None else counted[:, None]
     with np.errstate(over="ignore", invalid="ignore"):
-        squares = np.mean((flow.q.swapaxes(0, 1) - rollouts.recording.measured) ** 2, axis=(0, 1))
+        off = flow.q.swapaxes(0, 1) - rollouts.recording.measured
+        squares = np.mean(off**2, axis=(0, 1), where=where)
     return np.where(np.isfinite(squares), np.sqrt(np.abs(squares)), np.inf)

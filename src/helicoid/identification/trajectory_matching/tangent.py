@@ -68,8 +68,13 @@ def _tangent(robot: Robot, sampled: bool, columns: Columns, name: str) -> Tangen
     return TangentStep(Function(name, inputs, outputs, expressions), rows, places)
 
 
-def _reached(robot: Robot, columns: Columns) -> Array:
-    """Whether a joint (row) depends on a direction: those that inertia couples move together."""
+def moving_together(robot: Robot) -> Indices:
+    """The number of the part that each joint (nv,) belongs to: joints of a part act on one another."""
+    return robot.memo("parts_that_move_together", lambda: _coupled(robot)[0])
+
+
+def _coupled(robot: Robot) -> tuple[Indices, Array]:
+    """Parts of joints that act on one another, and whether a joint's torque depends on θ, (nv, θ)."""
     from scipy.sparse.csgraph import connected_components
 
     n = robot.nv
@@ -80,11 +85,18 @@ def _reached(robot: Robot, columns: Columns) -> Array:
     torque = M @ a - force + damping * v + bound
     coupling = sum(_pattern(ca.jacobian(torque, x)) for x in (q, v, a))
     _, part = connected_components(coupling, directed=False)
+    return part, _pattern(ca.jacobian(torque, theta))
+
+
+def _reached(robot: Robot, columns: Columns) -> Array:
+    """Whether a joint (row) depends on a direction: those that inertia couples move together."""
+    part, by_theta = _coupled(robot)
+    n = robot.nv
     together = (part[:, None] == part[None, :]).astype(np.float64)
-    by_theta = _pattern(ca.jacobian(torque, theta))[:, list(columns.theta)]
     own = [np.eye(n) for _ in columns.servo]
     delay = np.ones((n, columns.delays)) if columns.delays < 2 else np.eye(n)
-    return np.asarray(together @ np.hstack([np.eye(n), np.eye(n), by_theta, *own, delay]) > 0)
+    directions = [np.eye(n), np.eye(n), by_theta[:, list(columns.theta)], *own, delay]
+    return np.asarray(together @ np.hstack(directions) > 0)
 
 
 def _pattern(expression: Expression) -> Array:
