@@ -17,9 +17,10 @@ from functools import cached_property
 import casadi as ca
 
 from helicoid.compiler.code.program import Program
+from helicoid.compiler.code.tree_inverse import Invert, Multiply, Range, Tree
 
-Range = tuple[int, int]  # from the first to before the second
-FACTOR_COLUMNS = 8  # of the result of `Articulate`: U / D, 1 / D, and one more for whole vectors
+FACTOR_COLUMNS = 8  # of the result of `Articulate`: U / D, 1 / D, and U / D times S of the row before
+SOLVE_OPERATIONS = 49  # of `Solve` for each row and column
 
 
 @dataclass(frozen=True)
@@ -110,11 +111,7 @@ class Articulate:
     @property
     def ends(self) -> tuple[int, ...]:
         """Of each row the first one after it that does not descend from it."""
-        ends = list(range(1, len(self.parents) + 1))
-        for row in reversed(range(len(ends))):
-            if self.parents[row] >= 0:
-                ends[self.parents[row]] = max(ends[self.parents[row]], ends[row])
-        return tuple(ends)
+        return Tree.of(self.parents).ends
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -138,7 +135,7 @@ class Solve:
     factors: Articulate
 
 
-Step = MapColumns | SumToParents | Zero | Product | AddDiagonal | Articulate | Solve
+Step = MapColumns | SumToParents | Zero | Product | AddDiagonal | Articulate | Solve | Invert | Multiply
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,6 +208,8 @@ class MatrixProgram:
                 return self.matrices[step.target][1]
             case Zero():
                 return 0
+            case Invert() | Multiply():
+                return step.n_operations
             case Articulate(at=at, parents=parents):
                 own, passed_on = sum(k >= 0 for k in at), sum(parent >= 0 for parent in parents)
                 return len(parents) * (66 + 11 + 8) + 36 * (own + 2 * passed_on)
@@ -218,7 +217,7 @@ class MatrixProgram:
                 n = len(step.factors.parents)
                 columns = sum(self.matrices[name][1] for name in step.targets)
                 # Of the inverse, which is symmetric, half.
-                return 49 * n * columns + 49 * n * (n + 1) // 2
+                return SOLVE_OPERATIONS * n * columns + SOLVE_OPERATIONS * n * (n + 1) // 2
 
 
 def straight_line(inputs: Sequence[ca.SX], outputs: Sequence[ca.SX]) -> Program:

@@ -29,7 +29,7 @@ from helicoid.dynamics.derivatives.recursive import (
     joint_forces,
     passive_derivatives,
 )
-from helicoid.dynamics.physics import Physics, symmetric
+from helicoid.dynamics.physics import Moments, Physics, rigid_inertia_times, symmetric
 from helicoid.dynamics.recursions.aba import ties_branches
 from helicoid.dynamics.recursions.composites.composite import (
     Composite,
@@ -38,6 +38,7 @@ from helicoid.dynamics.recursions.composites.composite import (
     motion_cross,
 )
 from helicoid.dynamics.recursions.composites.mass_distribution import (
+    Distribution,
     distribution,
     distribution_to_parent,
     rotational,
@@ -124,13 +125,13 @@ def poses_and_motion(
 def bodies(moving: bool = True, inertia: bool = False) -> Stage:
     """Mass distribution, momentum and wrench of a body in the common frame, from its pose, π, V and A.
 
-    With `inertia` its spatial inertia too, row by row; alone unless it is `moving`.
+    With `inertia` its spatial inertia too, row by row; unless it is `moving`, that or the mass distribution.
     """
     pose, pi = ca.SX.sym("pose", 12), ca.SX.sym("pi", 13)
     mass = distribution_to_parent(distribution(pi), ca.reshape(pose[:9], 3, 3).T, pose[9:])
     added = {"inertia": _packed_inertia(mass)} if inertia else {}
     if not moving:
-        return Stage({"pose": pose, "pi": pi}, added)
+        return Stage({"pose": pose, "pi": pi}, added or {"composite": _packed_mass(mass)})
     V, A = ca.SX.sym("V", 6), ca.SX.sym("A", 6)
     none = ca.SX(6, 1)
     composites, wrenches = bodies_in_motion([BodyMotion(V, A, none, none, none, none)], [_parameters(*mass)])
@@ -139,13 +140,21 @@ def bodies(moving: bool = True, inertia: bool = False) -> Stage:
     return Stage({"pose": pose, "pi": pi, "V": V, "A": A}, {"composite": packed, **added})
 
 
+def forces() -> Stage:
+    """F = I S of a velocity, from S and the mass distribution of the composite body."""
+    S, packed = ca.SX.sym("S", 6), ca.SX.sym("composite", 10)
+    m, h, Σ = _unpacked_mass(packed)
+    F = rigid_inertia_times(Moments(m, h, rotational(Σ)), S)
+    return Stage({"S": S, "composite": packed}, {"F": F})
+
+
 def columns(sign: float = 1.0) -> Stage:
     """The columns of a velocity, from S, the composite body, V, and V_p and A_p of the parent.
 
     With `sign` = -1 they are those of -∂τ/∂q and -∂τ/∂v.
     """
     S, packed = ca.SX.sym("S", 6), ca.SX.sym("composite", 28)
-    mass = packed[0], packed[1:4], symmetric(_upper(packed[4:10]))
+    mass = _unpacked_mass(packed)
     V, V_p, A_p = (ca.SX.sym(name, 6) for name in ("V", "V_p", "A_p"))
     Ψd = motion_cross(V_p, S)
     Ψdd = motion_cross(A_p, S) + motion_cross(V_p, Ψd)
@@ -196,12 +205,16 @@ def _parameters(m: Expression, h: Expression, Σ: Expression) -> Expression:
     return ca.vertcat(m, h, *(I[i, j] for i, j in _UPPER), ca.diag(Σ))
 
 
-def _packed_mass(mass: tuple[Expression, Expression, Expression]) -> Expression:
+def _packed_mass(mass: Distribution) -> Expression:
     m, h, Σ = mass
     return ca.vertcat(m, h, *(Σ[i, j] for i, j in _UPPER))
 
 
-def _packed_inertia(mass: tuple[Expression, Expression, Expression]) -> Expression:
+def _unpacked_mass(packed: Expression) -> Distribution:
+    return packed[0], packed[1:4], symmetric(_upper(packed[4:10]))
+
+
+def _packed_inertia(mass: Distribution) -> Expression:
     m, h, Σ = mass
     across = so3.hat(h)
     top, bottom = ca.horzcat(rotational(Σ), across), ca.horzcat(-across, m * ca.SX.eye(3))

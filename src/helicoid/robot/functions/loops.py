@@ -14,10 +14,13 @@ import casadi as ca
 
 from helicoid._typing import Expression
 from helicoid.compiler import (
+    SOLVE_OPERATIONS,
     AddDiagonal,
     Articulate,
+    Invert,
     MapColumns,
     MatrixProgram,
+    Multiply,
     Product,
     Solve,
     Step,
@@ -32,6 +35,7 @@ from helicoid.dynamics.recursions.aba import forward_dynamics, ties_branches
 from helicoid.model.model import Model
 
 _MIN_VELOCITIES = 12  # from which loops are as fast as straight-line code, on chains and humanoids
+_SPEED_OF_PRODUCTS = 2  # operations of products of matrices in the time of one that solves with M
 
 Symbols = Sequence[Expression]
 Read = tuple[str, Expression, tuple[int, ...] | None]  # a matrix, a symbol of its column, and which is read
@@ -63,11 +67,19 @@ def forward_dynamics_derivatives(
     loops = _Loops(model)
     a = forward_dynamics(model, physics, q, v, tau)
     head = joint_columns.poses_and_motion(model, physics, q, v, a)
-    head |= {"S_rows": head["S"].T} | _diagonals(model, physics, q, v, -1.0)
-    loops.bodies(moving=True, inertia=True)
-    loops.columns(-1.0)
-    loops.derivatives()
-    loops.solve(head["S_rows"], "dq", "dv")
+    head |= _diagonals(model, physics, q, v, -1.0)
+    if loops.by_factors(products=2):
+        loops.bodies(moving=True, inertia=False)
+        loops.columns(-1.0)
+        loops.derivatives("tau_q", "tau_v")
+        loops.invert()
+        loops.multiply(dq="tau_q", dv="tau_v")
+    else:
+        head |= {"S_rows": head["S"].T}
+        loops.bodies(moving=True, inertia=True)
+        loops.columns(-1.0)
+        loops.derivatives()
+        loops.solve(head["S_rows"], "dq", "dv")
     return loops.program(symbols, head, ("dq", "dv", "M_inverse"))
 
 
@@ -79,9 +91,15 @@ def mass_matrix_inverse(
         return None
     loops = _Loops(model)
     head = joint_columns.poses_and_motion(model, physics, q)
-    head |= {"S_rows": head.pop("S").T, "armature": physics.armature.T}
-    loops.bodies(moving=False, inertia=True)
-    loops.solve(head["S_rows"])
+    head |= {"armature": physics.armature.T}
+    if loops.by_factors():
+        loops.bodies(moving=False, inertia=False)
+        loops.forces()
+        loops.invert()
+    else:
+        head |= {"S_rows": head.pop("S").T}
+        loops.bodies(moving=False, inertia=True)
+        loops.solve(head["S_rows"])
     return loops.program(symbols, head, ("M_inverse",))
 
 
@@ -113,20 +131,33 @@ class _Loops:
         self.lower = tuple(map(_ranges, self.kinship.ancestors))
         self.upper = tuple(map(_ranges, self.kinship.descendants))
         self._elements = self.kinship.parents
+        own = tuple(self.kinship.elements)
+        self._own = None if own == tuple(range(len(self._elements))) else own
+        self._parents = tuple(
+            max((j for j in row if j < i), default=-1) for i, row in enumerate(self.kinship.ancestors)
+        )
 
     def bodies(self, moving: bool, inertia: bool) -> None:
         """The second and third stage of `joint_columns`: bodies, and composites if they are `moving`."""
         stage = joint_columns.bodies(moving, inertia)
         self._map([(name, symbol, None) for name, symbol in stage.inputs.items()], stage, len(self._elements))
-        if moving:
+        if moving or not inertia:
             self.steps.append(SumToParents("composite", tuple(self._elements)))
+
+    def forces(self) -> None:
+        """F of each velocity."""
+        stage = joint_columns.forces()
+        reads = {"S": None, "composite": self._own}
+        self._map(
+            [(name, symbol, reads[name]) for name, symbol in stage.inputs.items()], stage, self.model.nv
+        )
 
     def columns(self, sign: float) -> None:
         """The fourth stage of `joint_columns`: columns of velocities."""
-        n_elements, own = len(self._elements), tuple(self.kinship.elements)
+        n_elements, own = len(self._elements), self.kinship.elements
         parents = [n_elements if parent < 0 else parent for parent in self._elements]
         at_parent = tuple(parents[element] for element in own)
-        at_own = None if own == tuple(range(n_elements)) else own
+        at_own = self._own
         reads = {
             "S": ("S", None),
             "composite": ("composite", at_own),
@@ -138,9 +169,9 @@ class _Loops:
         inputs = [(reads[name][0], symbol, reads[name][1]) for name, symbol in stage.inputs.items()]
         self._map(inputs, stage, self.model.nv)
 
-    def derivatives(self) -> None:
+    def derivatives(self, dq: str = "dq", dv: str = "dv") -> None:
         """∂τ/∂q and ∂τ/∂v, or their negatives, from the columns."""
-        for target, T, F, diagonal in (("dq", "T_q", "F_q", "stiffness"), ("dv", "T_v", "F_v", "slope")):
+        for target, T, F, diagonal in ((dq, "T_q", "F_q", "stiffness"), (dv, "T_v", "F_v", "slope")):
             self._square(target)
             self.steps.append(Product(target, "P", T, self.lower))
             self.steps += [Product(target, "S", F, self.upper), AddDiagonal(target, diagonal)]
@@ -151,16 +182,31 @@ class _Loops:
         self.steps += [Product("M", "F", "S", self.lower), Product("M", "S", "F", self.upper)]
         self.steps.append(AddDiagonal("M", "armature"))
 
+    def by_factors(self, products: int = 0) -> bool:
+        """Whether M⁻¹, and its products with matrices, take less time by factors of M: not on deep trees."""
+        invert, multiply = Invert("", "", "", "", self._parents), Multiply("", "", "", self._parents)
+        n = self.model.nv
+        of_products = products * multiply.n_operations / _SPEED_OF_PRODUCTS
+        return invert.n_operations + of_products < SOLVE_OPERATIONS * n * (n + 1 + 2 * products * n) / 2
+
+    def invert(self) -> None:
+        """M⁻¹ by factors of M."""
+        self._result("M_inverse")
+        self.steps.append(Invert("M_inverse", "F", "S", "armature", self._parents))
+
+    def multiply(self, **products: str) -> None:
+        """Each target = M⁻¹ times a matrix."""
+        for target, right in products.items():
+            self._result(target)
+            self.steps.append(Multiply(target, "M_inverse", right, self._parents))
+
     def solve(self, S_rows: Expression, *targets: str) -> None:
         """Each target becomes M⁻¹ target; and M⁻¹ itself. S_rows has the rows of S that the head computes."""
         own = self.kinship.elements
         is_last = [element not in own[k + 1 : k + 2] for k, element in enumerate(own)]
         at = tuple(element if last else -1 for element, last in zip(own, is_last, strict=True))
-        parents = tuple(
-            max((j for j in row if j < i), default=-1) for i, row in enumerate(self.kinship.ancestors)
-        )
         free = own[:6] == [0] * 6 and ca.is_equal(ca.densify(S_rows[:6, :]), ca.densify(ca.SX.eye(6)), 1)
-        factors = Articulate("factors", "inertia", "S_rows", "armature", at, parents, free)
+        factors = Articulate("factors", "inertia", "S_rows", "armature", at, self._parents, free)
         self.matrices |= {"factors": factors.shape, "M_inverse": (self.model.nv, self.model.nv)}
         self.steps += [factors, Solve(targets, "M_inverse", factors)]
 
@@ -176,8 +222,11 @@ class _Loops:
         self.matrices |= {name: (n, m) if name in transposed else (m, n) for name, m in sizes.items()}
 
     def _square(self, name: str) -> None:
-        self.matrices[name] = (self.model.nv, self.model.nv)
+        self._result(name)
         self.steps.append(Zero(name))
+
+    def _result(self, name: str) -> None:
+        self.matrices[name] = (self.model.nv, self.model.nv)
 
 
 def _ranges(columns: Iterable[int]) -> tuple[tuple[int, int], ...]:
