@@ -10,8 +10,9 @@ Functions
     row_major, from_row_major    matrices as columns in NumPy's order, and back
 
 Loops after straight-line code, for large functions
-    MatrixProgram           a head, and steps on matrices: MapColumns, SumToParents, Zero, Product,
-                            AddDiagonal, Articulate, Solve, Invert, Multiply; SOLVE_OPERATIONS of one element
+    MatrixProgram           a head, and steps on matrices: MapColumns, SumToParents, SumFromParents,
+                            Zero, Product, AddDiagonal, Articulate, Solve, Invert, Multiply,
+                            MultiplyRow; SOLVE_OPERATIONS of one element
 
 Settings
     set_compile, compile_is_on, set_num_threads, get_num_threads, open_cache
@@ -61,9 +62,11 @@ if TYPE_CHECKING:
     from helicoid.compiler.code.matrix_program import Articulate as Articulate
     from helicoid.compiler.code.matrix_program import MapColumns as MapColumns
     from helicoid.compiler.code.matrix_program import MatrixProgram as MatrixProgram
+    from helicoid.compiler.code.matrix_program import MultiplyRow as MultiplyRow
     from helicoid.compiler.code.matrix_program import Product as Product
     from helicoid.compiler.code.matrix_program import Solve as Solve
     from helicoid.compiler.code.matrix_program import Step as Step
+    from helicoid.compiler.code.matrix_program import SumFromParents as SumFromParents
     from helicoid.compiler.code.matrix_program import SumToParents as SumToParents
     from helicoid.compiler.code.matrix_program import Zero as Zero
     from helicoid.compiler.code.program import Program as Program

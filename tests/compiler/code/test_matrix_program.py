@@ -21,8 +21,10 @@ from helicoid.compiler.code.matrix_program import (
     MapColumns,
     MatrixProgram,
     Multiply,
+    MultiplyRow,
     Product,
     Solve,
+    SumFromParents,
     SumToParents,
     Zero,
 )
@@ -49,6 +51,8 @@ RELATED = tuple(
 )
 # A chain of six, and branches of it that branch again or not.
 HUMANOID = (-1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 5, 11, 12, 13, 5, 15, 16, 17, 18, 16, 20, 21, 16)
+OWN, ELEMENTS = (0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 7), (-1, 0, 1, 1, -1, 0, 5, 4)  # columns of a tree of sums
+RESULTS = ("P", "X", "inverse", "E", "d", "product", "sums")
 BODIES = (3, -1, 0, 1, 2, -1, 5, 6, 7, 8, 9)  # of each row of M the row of inertias
 
 
@@ -75,10 +79,13 @@ def program() -> MatrixProgram:
         inertias,
         factors,
         Solve(("X",), "inverse", factors),
+        MultiplyRow("product", "d", "X"),
+        SumFromParents("sums", "A", OWN, ELEMENTS),
     ]
     others = {"C": (3, N), "E": (1, N), "K": (N, 36), "factors": factors.shape}
+    others |= {"product": (1, N), "sums": (3, len(ELEMENTS) + 1)}
     others |= {name: (N, N) for name in ("P", "X", "inverse")}
-    return MatrixProgram.from_expressions([a, b, d, s], head, others, steps, ("P", "X", "inverse", "E", "d"))
+    return MatrixProgram.from_expressions([a, b, d, s], head, others, steps, RESULTS)
 
 
 def inverse_by_factors(parents: tuple[int, ...]) -> MatrixProgram:
@@ -126,7 +133,11 @@ def in_numpy(a: Array, b: Array, d: Array, s: Array) -> list[Array]:
         for j in (*ABOVE[i], i):
             M[i, j] = M[j, i] = S[i] @ own[i] @ S[j] + (d[i] if i == j else 0)
     X = related * (A.T @ A)
-    return [inside * (A.T @ C) + np.diag(d), np.linalg.solve(M, X), np.linalg.inv(M), E, d]
+    sums = np.zeros((3, len(ELEMENTS) + 1))
+    for k, parent in enumerate(ELEMENTS):
+        sums[:, k] = sums[:, parent] + A[:, np.array(OWN) == k].sum(axis=1)
+    X = np.linalg.solve(M, X)
+    return [inside * (A.T @ C) + np.diag(d), X, np.linalg.inv(M), E, d, d @ X, sums]
 
 
 def check(
@@ -178,7 +189,10 @@ def test_inverse_by_factors(tmp_path: Path, lanes: int, parents: tuple[int, ...]
 def test_operations_and_digest_follow_the_steps() -> None:
     one, same = program(), program()
     assert one.digest == same.digest and one.n_operations == same.n_operations
-    fewer = MatrixProgram(one.head, one.matrices, one.steps[:-1], one.results)
+    solution = next(k for k, step in enumerate(one.steps) if isinstance(step, Solve))
+    fewer = MatrixProgram(
+        one.head, one.matrices, one.steps[:solution] + one.steps[solution + 1 :], one.results
+    )
     assert fewer.digest != one.digest
     # Of each column that is solved, 49 operations for each row; of the inverse, which is symmetric, half.
     assert one.n_operations - fewer.n_operations == 49 * N * N + 49 * N * (N + 1) // 2

@@ -58,6 +58,28 @@ class SumToParents:
 
 
 @dataclass(frozen=True)
+class SumFromParents:
+    """target[:, k] = target[:, parents[k]] + Σ source[:, i] over the columns i with own[i] = k.
+
+    From the first column to the last; a negative parent is none. One more column of the target is zero.
+    """
+
+    target: str
+    source: str
+    own: tuple[int, ...]
+    parents: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class MultiplyRow:
+    """target = row matrix, with a square matrix."""
+
+    target: str
+    row: str
+    matrix: str
+
+
+@dataclass(frozen=True)
 class Zero:
     """target = 0."""
 
@@ -135,7 +157,19 @@ class Solve:
     factors: Articulate
 
 
-Step = MapColumns | SumToParents | Zero | Product | AddDiagonal | Articulate | Solve | Invert | Multiply
+Step = (
+    MapColumns
+    | SumToParents
+    | SumFromParents
+    | Zero
+    | Product
+    | AddDiagonal
+    | Articulate
+    | Solve
+    | Invert
+    | Multiply
+    | MultiplyRow
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +235,11 @@ class MatrixProgram:
                 return step.program.n_operations * self.matrices[name][name not in step.transposed]
             case SumToParents():
                 return self.matrices[step.target][0] * sum(parent >= 0 for parent in step.parents)
+            case SumFromParents():
+                return self.matrices[step.target][0] * len(step.own)
+            case MultiplyRow():
+                n = self.matrices[step.row][1]
+                return n * (2 * n - 1)
             case Product():
                 pairs = sum(end - start for row in step.columns for start, end in row)
                 return pairs * (2 * self.matrices[step.right][0] - 1)

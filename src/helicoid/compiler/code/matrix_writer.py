@@ -11,9 +11,11 @@ from helicoid.compiler.code.matrix_program import (
     Articulate,
     MapColumns,
     MatrixProgram,
+    MultiplyRow,
     Product,
     Solve,
     Step,
+    SumFromParents,
     SumToParents,
     Zero,
 )
@@ -212,6 +214,13 @@ class MatrixWriter:
                     f"{{ static const int parents[] = {_table(parents)};"
                     f" {kind}_sum_to_parents(m_{target}, {rows}, {columns}, parents); }}"
                 )
+            case SumFromParents(target, source, own, parents):
+                given = f"m_{target}, {self._rows(target)}, {len(parents)}, m_{source}, {len(own)}"
+                tables = f"own[] = {_table(own)}, parents[] = {_table(parents)}"
+                yield f"{{ static const int {tables}; {kind}_sum_from_parents({given}, own, parents); }}"
+            case MultiplyRow(target, row, matrix):
+                rows, stride = self._rows(matrix), self._stride(matrix)
+                yield f"{kind}_multiply_row(m_{target}, m_{row}, m_{matrix}, {rows}, {stride});"
             case Zero(target):
                 rows, columns = self.program.matrices[target]
                 if columns == self._stride(target):
@@ -241,7 +250,7 @@ class MatrixWriter:
                 yield from self._invert(step, self._factors[number])
             case Multiply(target, left, right, parents):
                 tables, count = product_tables(parents, self._blocks)
-                given = f"m_{target}, {len(parents)}, m_{left}, m_{right}"
+                given = f"m_{target}, {len(parents)}, m_{left}, {self._stride(left)}, m_{right}"
                 yield f"{{ {tables} {kind}_multiply({given}, blocks, {count}, terms); }}"
 
     def _invert(self, step: Invert, scratch: Sequence[int]) -> Iterator[str]:

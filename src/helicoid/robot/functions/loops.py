@@ -7,7 +7,7 @@ friction that couple velocities: the functions return None for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -21,9 +21,11 @@ from helicoid.compiler import (
     MapColumns,
     MatrixProgram,
     Multiply,
+    MultiplyRow,
     Product,
     Solve,
     Step,
+    SumFromParents,
     SumToParents,
     Zero,
     native_lanes,
@@ -32,13 +34,14 @@ from helicoid.dynamics.derivatives import joint_columns
 from helicoid.dynamics.derivatives.recursive import passive_derivatives
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.recursions.aba import forward_dynamics, ties_branches
+from helicoid.dynamics.recursions.rnea import passive_torque
 from helicoid.model.model import Model
 
 _MIN_VELOCITIES = 12  # from which loops are as fast as straight-line code, on chains and humanoids
 _SPEED_OF_PRODUCTS = 2  # operations of products of matrices in the time of one that solves with M
 
 Symbols = Sequence[Expression]
-Read = tuple[str, Expression, tuple[int, ...] | None]  # a matrix, a symbol of its column, and which is read
+At = tuple[str, tuple[int, ...] | None]  # a matrix and its columns that are read; None: each its own
 Columns = tuple[tuple[tuple[int, int], ...], ...]  # of each row the ranges of columns
 
 
@@ -65,16 +68,21 @@ def forward_dynamics_derivatives(
     if not _applies(model) or not joint_columns.can_be_products(model, physics):
         return None
     loops = _Loops(model)
-    a = forward_dynamics(model, physics, q, v, tau)
-    head = joint_columns.poses_and_motion(model, physics, q, v, a)
-    head |= _diagonals(model, physics, q, v, -1.0)
+    passive = _diagonals(model, physics, q, v, -1.0)
     if loops.by_factors(products=2):
-        loops.bodies(moving=True, inertia=False)
-        loops.columns(-1.0)
-        loops.derivatives("tau_q", "tau_v")
+        # The wrenches without joint accelerations, which M⁻¹ gives, and then those of the accelerations.
+        head = joint_columns.poses_and_motion(model, physics, q, v, ca.SX.zeros(model.nv)) | passive
+        head["torque"] = (tau - passive_torque(model, physics, q, v)).T
+        loops.bodies(moving=True, inertia=False, mass=True)
+        loops.forces(torques=True)
         loops.invert()
+        loops.accelerate()
+        loops.columns(-1.0, accelerated=True)
+        loops.derivatives("tau_q", "tau_v")
         loops.multiply(dq="tau_q", dv="tau_v")
     else:
+        a = forward_dynamics(model, physics, q, v, tau)
+        head = joint_columns.poses_and_motion(model, physics, q, v, a) | passive
         head |= {"S_rows": head["S"].T}
         loops.bodies(moving=True, inertia=True)
         loops.columns(-1.0)
@@ -137,37 +145,36 @@ class _Loops:
             max((j for j in row if j < i), default=-1) for i, row in enumerate(self.kinship.ancestors)
         )
 
-    def bodies(self, moving: bool, inertia: bool) -> None:
+    def bodies(self, moving: bool, inertia: bool, mass: bool = False) -> None:
         """The second and third stage of `joint_columns`: bodies, and composites if they are `moving`."""
-        stage = joint_columns.bodies(moving, inertia)
-        self._map([(name, symbol, None) for name, symbol in stage.inputs.items()], stage, len(self._elements))
+        self._map(joint_columns.bodies(moving, inertia, mass), len(self._elements))
         if moving or not inertia:
             self.steps.append(SumToParents("composite", tuple(self._elements)))
 
-    def forces(self) -> None:
-        """F of each velocity."""
-        stage = joint_columns.forces()
-        reads = {"S": None, "composite": self._own}
-        self._map(
-            [(name, symbol, reads[name]) for name, symbol in stage.inputs.items()], stage, self.model.nv
-        )
+    def forces(self, torques: bool = False) -> None:
+        """F of each velocity, and the rest of torques."""
+        stage = joint_columns.forces_and_torques() if torques else joint_columns.forces()
+        self._map(stage, self.model.nv, {"composite": ("composite", self._own)})
 
-    def columns(self, sign: float) -> None:
+    def accelerate(self) -> None:
+        """Accelerations, and the wrenches that they add to those of composite bodies."""
+        n = len(self._elements)
+        self.matrices |= {"a": (1, self.model.nv), "A_a": (6, n + 1)}
+        self.steps.append(MultiplyRow("a", "rest", "M_inverse"))
+        self._map(joint_columns.joint_acceleration(), self.model.nv)
+        own, parents = tuple(self.kinship.elements), tuple(self._elements)
+        self.steps.append(SumFromParents("A_a", "S_a", own, parents))
+        self._map(joint_columns.accelerated(), n)
+        self.steps.append(SumToParents("wrench", parents))
+
+    def columns(self, sign: float, accelerated: bool = False) -> None:
         """The fourth stage of `joint_columns`: columns of velocities."""
         n_elements, own = len(self._elements), self.kinship.elements
         parents = [n_elements if parent < 0 else parent for parent in self._elements]
         at_parent = tuple(parents[element] for element in own)
-        at_own = self._own
-        reads = {
-            "S": ("S", None),
-            "composite": ("composite", at_own),
-            "V": ("V", at_own),
-            "V_p": ("V", at_parent),
-            "A_p": ("A", at_parent),
-        }
-        stage = joint_columns.columns(sign)
-        inputs = [(reads[name][0], symbol, reads[name][1]) for name, symbol in stage.inputs.items()]
-        self._map(inputs, stage, self.model.nv)
+        reads = {name: (name, self._own) for name in ("composite", "V", "wrench")}
+        reads |= {name: (name[:1] if name[1:] == "_p" else name, at_parent) for name in ("V_p", "A_p", "A_a")}
+        self._map(joint_columns.columns(sign, accelerated), self.model.nv, reads)
 
     def derivatives(self, dq: str = "dq", dv: str = "dv") -> None:
         """∂τ/∂q and ∂τ/∂v, or their negatives, from the columns."""
@@ -214,8 +221,10 @@ class _Loops:
         """The program of the steps."""
         return MatrixProgram.from_expressions(symbols, head, self.matrices, self.steps, results)
 
-    def _map(self, inputs: Sequence[Read], stage: joint_columns.Stage, n: int) -> None:
-        """A stage for each of n columns."""
+    def _map(self, stage: joint_columns.Stage, n: int, reads: Mapping[str, At] | None = None) -> None:
+        """A stage for each of n columns. Inputs read the matrix of their name, but where `reads` says."""
+        named = [(*(reads or {}).get(name, (name, None)), symbol) for name, symbol in stage.inputs.items()]
+        inputs = [(matrix, symbol, at) for matrix, at, symbol in named]
         transposed = ("inertia",) if "inertia" in stage.outputs else ()
         self.steps.append(MapColumns.from_expressions(inputs, stage.outputs, transposed))
         sizes = {name: rows.shape[0] for name, rows in stage.outputs.items()}

@@ -62,6 +62,32 @@ HC_HOT void HC_STEP(sum_to_parents)(HC_ELEMENT *target, int rows, int columns, c
       for (int c = 0; c < rows; c++) target[c * columns + parents[j]] += target[c * columns + j];
 }
 
+/* target[:, k] = target[:, parents[k]] + sum of source[:, i] with own[i] = k, k < columns; target[:, columns] = 0. */
+HC_HOT void HC_STEP(sum_from_parents)(HC_ELEMENT *target, int rows, int columns, const HC_ELEMENT *source, int n,
+                                      const int *own, const int *parents) {
+  const int stride = columns + 1;
+  for (int c = 0; c < rows; c++) target[c * stride + columns] = (HC_ELEMENT){0};
+  for (int i = 0; i < n; i++) {
+    const int k = own[i], from = i > 0 && own[i - 1] == k ? k : parents[k] < 0 ? columns : parents[k];
+    for (int c = 0; c < rows; c++) target[c * stride + k] = target[c * stride + from] + source[c * n + i];
+  }
+}
+
+/* target = row matrix, n x n with rows `stride` apart. */
+HC_CALL void HC_STEP(multiply_row)(HC_ELEMENT *target, const HC_ELEMENT *row, const HC_ELEMENT *matrix, int n,
+                                   int stride) {
+  for (int first = 0; first < n; first += HC_PACK) {
+    const int j = HC_STEP(place)(first, n);
+    hc_v even = {0}, odd = {0};
+    for (int k = 0; k + 1 < n; k += 2) {
+      even += HC_SAME(row[k]) * HC_AT(matrix + k * stride + j);
+      odd += HC_SAME(row[k + 1]) * HC_AT(matrix + (k + 1) * stride + j);
+    }
+    if (n % 2) even += HC_SAME(row[n - 1]) * HC_AT(matrix + (n - 1) * stride + j);
+    HC_PUT(target + j, even + odd);
+  }
+}
+
 HC_HOT void HC_STEP(add_diagonal)(HC_ELEMENT *target, int n, int stride, const HC_ELEMENT *row) {
   for (int i = 0; i < n; i++) target[i * stride + i] += row[i];
 }

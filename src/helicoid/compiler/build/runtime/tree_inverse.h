@@ -134,13 +134,13 @@ HC_CALL void HC_STEP(symmetric_product)(HC_ELEMENT *X, int n, const HC_ELEMENT *
 }
 
 /* X = left right with a symmetric `left`, from blocks {0, j, terms from, terms to} of columns. */
-HC_CALL void HC_STEP(multiply)(HC_ELEMENT *X, int n, const HC_ELEMENT *left, const HC_ELEMENT *right,
-                               const int (*blocks)[4], int n_blocks, const int (*terms)[2]) {
+HC_CALL void HC_STEP(multiply)(HC_ELEMENT *X, int n, const HC_ELEMENT *left, int left_stride,
+                               const HC_ELEMENT *right, const int (*blocks)[4], int n_blocks, const int (*terms)[2]) {
   for (int b = 0; b < n_blocks; b++)
     for (int first = 0; first < n; first += HC_ROWS) {
       const int i = first + HC_ROWS <= n ? first : n - HC_ROWS, j = blocks[b][1];
       hc_v sums[HC_ROWS][HC_VECTORS];
-      HC_STEP(block)(sums, left + i, n, right + j, n, terms, blocks[b][2], blocks[b][3]);
+      HC_STEP(block)(sums, left + i, left_stride, right + j, n, terms, blocks[b][2], blocks[b][3]);
       HC_EACH_OF_BLOCK(HC_PUT(X + (i + r) * n + j + c * HC_PACK, sums[r][c]));
     }
 }
