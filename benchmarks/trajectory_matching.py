@@ -5,7 +5,7 @@
 
 Each draw has random friction, damping and armature, servos of 1 kHz with a delayed position command, and
 encoders of 16 bits logged at 500 Hz for 20 s; MuJoCo, whose dry friction is soft, integrates at 0.25 ms
-(RK4), and `--plant ideal` has exact dry friction at 0.01 ms; with `--plant ground` the first foot (or else
+(RK4), and `--plant ideal` has exact dry friction at 1 µs; with `--plant ground` the first foot (or else
 the tip) strikes MuJoCo's ground from time to time. Bodies are as described. Figures:
 errors of identified parameters, RMS of positions predicted over 0.5 s of another motion over that with the
 true parameters, processor time of all, and the time of derivatives by exact sensitivities against difference
@@ -25,7 +25,7 @@ import helicoid as hc
 from helicoid._typing import Array
 from helicoid.identification.trajectory_matching.recording import Recording
 from helicoid.identification.trajectory_matching.result import CommandIdentification
-from helicoid.identification.trajectory_matching.rollout import Rollouts
+from helicoid.identification.trajectory_matching.rollouts.rollout import Rollouts
 
 PERIOD, DT, DURATION = 0.001, 0.002, 20.0
 GROUPS = ("viscous", "coulomb", "armature")
@@ -66,7 +66,7 @@ def drawn(name: str, rng: np.random.Generator) -> Case:
 
 
 MUJOCO = {"engine": "mujoco", "contacts": [], "end_stops": False, "method": "rk4", "substeps": 4}
-IDEAL = {"method": "stiction", "substeps": 100}
+IDEAL = {"method": "stiction", "substeps": 1000}  # of first order: half a step is an error of the delay
 
 
 def with_ground(case: Case, rng: np.random.Generator) -> dict[str, object]:
@@ -126,7 +126,7 @@ def seconds(work: Callable[[], object]) -> float:
 def derivative_times(case: Case, log: hc.Log, found: CommandIdentification) -> tuple[float, float]:
     """Time of difference quotients by MuJoCo and by Helicoid over that of exact sensitivities."""
     recording = Recording.of(case.described, log, 0.5, 0.05)
-    rollouts, z = Rollouts(found.unknowns, case.servo, recording, found.substeps), found.z
+    rollouts, z = Rollouts(found.unknowns, case.servo, recording, found.substeps, found.dry_friction), found.z
     start, D = recording.start(), np.eye(len(z))
     exact = seconds(lambda: rollouts.flow(z, start, D))
     columns = 2 * case.true.nv + len(z) + 1
@@ -134,7 +134,7 @@ def derivative_times(case: Case, log: hc.Log, found: CommandIdentification) -> t
     held = case.true.with_joints(damping=10.0)
     plant = MUJOCO | {"method": None, "substeps": found.substeps}
     mujoco = seconds(lambda: hc.simulate(held, case.posture, None, DURATION, torque, DT, **plant))
-    return columns * mujoco / exact, columns * seconds(lambda: rollouts.flow(z, start)) / exact
+    return columns * mujoco / exact, columns * seconds(lambda: rollouts.positions(z, start, 1)) / exact
 
 
 def main() -> None:

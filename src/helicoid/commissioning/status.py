@@ -39,20 +39,15 @@ class CommissioningStatus(str, Enum):
 class CommissioningStopped(HelicoidError):
     """Ends the procedure.
 
-    `recording` holds the samples of the motion until then, if there are any, `braked` how the brake ended,
-    and `place` says where the arm is.
+    `recording` holds the samples of the motion until then, if there are any, and `held` the torque (nv) that
+    holds the braked robot beside what the law knows.
     """
 
     def __init__(
-        self,
-        status: CommissioningStatus,
-        message: str,
-        recording: Any = None,
-        braked: Any = None,
-        place: str = "",
+        self, status: CommissioningStatus, message: str, recording: Any = None, held: Any = None
     ) -> None:
         super().__init__(message)
-        self.status, self.recording, self.braked, self.place = status, recording, braked, place
+        self.status, self.recording, self.held = status, recording, held
 
 
 _REMEDIES = {

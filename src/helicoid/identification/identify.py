@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -61,6 +61,9 @@ from helicoid.identification.report.notes import notes_on, offset_notes
 from helicoid.identification.report.score import Score
 from helicoid.identification.report.validity import ambiguous_springs
 from helicoid.identification.result import Identification
+from helicoid.identification.trajectory_matching.dispatch import commands_only, identify_by_default
+from helicoid.identification.trajectory_matching.result import CommandIdentification
+from helicoid.identification.trajectory_matching.servo import Servo
 from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
 from helicoid.robot import Robot
@@ -70,6 +73,35 @@ from helicoid.workers.executor import executor
 _ITERATIVE = ("huber", "instrumental")  # over samples: factors do not suffice
 _MIN_LOAD_EVIDENCE = 0.5  # for samples to be read again with the load of the identified bodies
 _SINGLE_FREQUENCY_SIGMA = 3.0  # times the prior σ of joints' unknowns where motions are single sines
+
+
+@overload
+def identify(
+    robot: Robot,
+    log: Any,
+    *,
+    servo: Servo,
+    groups: Sequence[str] | None = None,
+    progress: Progress | bool | None = None,
+) -> CommandIdentification: ...
+
+
+@overload
+def identify(
+    robot: Robot,
+    log: Any,
+    *,
+    estimator: Estimator = "consistent",
+    groups: Sequence[str] | None = None,
+    form: str = "torque",
+    cutoff: float | Literal["auto"] | None = "auto",
+    regularisation: float | None = None,
+    lag: float | None = None,
+    dead_zone: float = 0.0,
+    bounds: Bounds | None = None,
+    on: Any = None,
+    progress: Progress | bool | None = None,
+) -> Identification: ...
 
 
 @interruptible()
@@ -87,12 +119,16 @@ def identify(
     dead_zone: float = 0.0,
     bounds: Bounds | None = None,
     on: Any = None,
+    servo: Servo | None = None,
     progress: Progress | bool | None = None,
-) -> Identification:
+) -> Identification | CommandIdentification:
     """Identify the dynamic parameters of a robot from measured motion and torques (or wrenches).
 
     Weighted least squares on y = Y(q, v, a) x, under the constraint that every body can exist
     (semidefinite pseudo-inertia, Wensing, Kim and Slotine 2018), regularised towards the description.
+
+    A log of positions and commands alone goes to `hc.identify_from_commands`, which finds joints, servo and
+    delay by output error and gives a `CommandIdentification`.
 
     Args:
         robot: its kinematics, and the prior values of its parameters.
@@ -119,6 +155,8 @@ def identify(
             `dask.distributed.Client`. No process then holds more than a few logs. By default automatic: more
             than 8 files in a process pool, other logs in memory. On workers, a log that cannot be used is
             left out, by name, and cut-off, lag and terms are selected on up to 8 logs.
+        servo: of logs without torques, the servos that follow the commanded positions; by default gains are
+            unknown, and torques are commanded where the log has `tau_command` alone.
         progress: how progress is shown, by default by a bar where it takes long; see `helicoid.progress`.
 
     Returns:
@@ -137,6 +175,8 @@ def identify(
     True
     """
     options = Options(estimator, form, regularisation, bounds, groups, read_cutoff(cutoff), lag, dead_zone)
+    if servo is not None or commands_only(log):
+        return identify_by_default(robot, log, servo, options, on, progress)
     workers = None if on is None else executor(on)
     with one_blas_thread(), reporting(progress, "Identifying") as report:
         if workers is None and (isinstance(log, LogFiles) or _names_files(log)):

@@ -82,8 +82,8 @@ def measured(log: Log) -> Array:
         return np.concatenate(list(log.wrenches.values()), axis=1)
     if log.tau is None:
         raise InputError(
-            f"{log.source}: has neither torques nor wrenches to identify from; from commands and positions "
-            "identifies hc.identify_from_commands"
+            f"{log.source}: has neither torques nor wrenches to identify from; give tau, or what was "
+            "commanded: q_command or tau_command, see hc.identify_from_commands"
         )
     return np.asarray(log.tau)
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.identification.linear.solving.estimators import autocorrelation_time
 from helicoid.identification.logs.filtering import Mask
-from helicoid.identification.refinement.elimination import solve
 from helicoid.identification.refinement.multiple_shooting import Refinement, refine
+from helicoid.identification.trajectory_matching.covariance import covariance
 from helicoid.identification.trajectory_matching.problem import TrajectoryMatching
 from helicoid.identification.trajectory_matching.recording import Recording
-from helicoid.identification.trajectory_matching.rollout import Rollouts
+from helicoid.identification.trajectory_matching.rollouts.dry_friction import DryFrictionKind
+from helicoid.identification.trajectory_matching.rollouts.rollout import Rollouts
+from helicoid.identification.trajectory_matching.rollouts.tangent import moving_together
 from helicoid.identification.trajectory_matching.scaling import scale_of
 from helicoid.identification.trajectory_matching.servo import Servo
-from helicoid.identification.trajectory_matching.tangent import moving_together
 from helicoid.identification.trajectory_matching.trimming import WindowErrors
 from helicoid.identification.trajectory_matching.unknowns import Coordinates, Unknowns
 from helicoid.progress import Progress
@@ -37,6 +37,11 @@ class Settings:
     max_delay: float
     iterations: int
     substeps: int
+    dry_friction: DryFrictionKind = "exact"
+
+    def rollouts(self, recording: Recording) -> Rollouts:
+        """Simulations of the windows of a recording."""
+        return Rollouts(self.unknowns, self.servo, recording, self.substeps, self.dry_friction)
 
 
 class Fit(NamedTuple):
@@ -58,12 +63,38 @@ def best_start(settings: Settings, recording: Recording, starts: list[Array], re
     """The start whose output error is least, by some windows of all of the log."""
     if len(starts) == 1:
         return starts[0]
-    some = recording.chosen(slice(None, None, max(1, len(recording.base) // _START_WINDOWS)))
-    counted = np.ones((len(some.base), settings.unknowns.robot.nv), dtype=bool)
-    trials = [_refined(settings, some, counted, z, _START_ITERATIONS, report) for z in starts]
+    some = _some(recording)
+    windows = recording.chosen(some)
+    counted = np.ones((len(windows.base), settings.unknowns.robot.nv), dtype=bool)
+    trials = [_refined(settings, windows, counted, z, _START_ITERATIONS, report) for z in starts]
     # A median: contact is in less than half of the windows.
     errors = [np.median(np.mean(trial.residuals**2, axis=1), axis=0) for trial in trials]
     return trials[int(np.argmin([np.sum(np.log(error + 1e-300)) for error in errors]))].found.x
+
+
+def with_dry_friction(
+    settings: Settings, recording: Recording, first: Fit, kind: DryFrictionKind, report: Progress
+) -> tuple[Fit, float]:
+    """The fit with another kind of dry friction, and its output error over that of the first.
+
+    By some of the windows that count for the first, which is returned where it is better.
+    """
+    some, other = _some(recording), replace(settings, dry_friction=kind)
+    windows, counted = recording.chosen(some), first.counted[some]
+    trials = [
+        _refined(own, windows, counted, first.z, _START_ITERATIONS, report) for own in (settings, other)
+    ]
+    before, after = (
+        (np.sum(np.mean(trial.residuals**2, axis=1), axis=0, where=counted) + 1e-300) for trial in trials
+    )
+    ratio = float(np.exp(np.mean(np.log(after / before)) / 2))
+    if not ratio < 1.0:
+        return first, ratio
+    return fit(other, recording, trials[1].found.x, report, np.ones_like(first.counted)), ratio
+
+
+def _some(recording: Recording) -> slice:
+    return slice(None, None, max(1, len(recording.base) // _START_WINDOWS))
 
 
 def fit(settings: Settings, recording: Recording, z: Array, report: Progress, counted: Mask) -> Fit:
@@ -89,36 +120,7 @@ def fit(settings: Settings, recording: Recording, z: Array, report: Progress, co
             break
         now, errors = refined(settings.iterations)
         z = now.found.x
-    return Fit(z, _covariance(now, before), before, now.found.iterations)
-
-
-def _covariance(now: _Refined, counted: Mask) -> Array:
-    """Of z: residuals count as often as they are independent."""
-    problem, found = now.problem, now.found
-    time = _samples_for_one(now.residuals, counted)
-    flow = problem.flow(found.point)
-    sigma = np.maximum(found.deviations, problem.floor()) * np.sqrt(time)
-    linear = problem.linearised(flow, problem.deviations(found.point, flow), sigma)
-    xi = found.point.xi
-    step = solve(linear, xi, problem.unknowns.spread, problem.unknowns.lower)
-    D = problem.unknowns.slope(xi)
-    return np.asarray(D @ step.covariance @ D.T)
-
-
-def _samples_for_one(residuals: Array, counted: Mask) -> Array:
-    """N / N_eff of each joint's residuals (W, K + 1, nv), where errors of the model count once a window.
-
-    The coloured part of the residuals is what the model lacks, and as much of it may hide in the unknowns.
-    Differences of neighbouring samples have twice the variance of the white part, and little else.
-    """
-    found = []
-    for j, windows in enumerate(counted.T):
-        own = residuals[windows, :, j].T
-        white = np.mean(np.diff(own, axis=0) ** 2) / 2
-        variance = max(float(np.mean(own**2)), 1e-300)
-        coloured = np.clip(1.0 - white / variance - 3.0 / np.sqrt(own.size), 0.0, 1.0)
-        found.append(max(float(np.median(autocorrelation_time(own))), 1.0 + coloured * (len(own) - 1)))
-    return np.array(found)
+    return Fit(z, covariance(now.problem, now.found, now.residuals, before), before, now.found.iterations)
 
 
 def _refined(
@@ -126,7 +128,7 @@ def _refined(
 ) -> _Refined:
     scale = scale_of(settings.unknowns, recording, z)
     coordinates = Coordinates(settings.unknowns, z, scale, settings.max_delay)
-    rollouts = Rollouts(settings.unknowns, settings.servo, recording, settings.substeps)
+    rollouts = settings.rollouts(recording)
     problem = TrajectoryMatching(rollouts, coordinates, counted)
     found = refine(problem, coordinates.spread, iterations, report)
     return _Refined(problem, found, problem.residuals(problem.flow(found.point, False)))

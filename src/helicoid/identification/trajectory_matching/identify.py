@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -13,7 +14,13 @@ from helicoid.identification.linear.blas import one_blas_thread
 from helicoid.identification.logs.filtering import Mask
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.plausibility import check
-from helicoid.identification.trajectory_matching.fit import Fit, Settings, best_start, fit
+from helicoid.identification.trajectory_matching.fit import (
+    Fit,
+    Settings,
+    best_start,
+    fit,
+    with_dry_friction,
+)
 from helicoid.identification.trajectory_matching.initial import EquationError
 from helicoid.identification.trajectory_matching.recording import Recording
 from helicoid.identification.trajectory_matching.result import (
@@ -21,7 +28,7 @@ from helicoid.identification.trajectory_matching.result import (
     LeftOut,
     position_errors,
 )
-from helicoid.identification.trajectory_matching.rollout import Rollouts
+from helicoid.identification.trajectory_matching.rollouts.dry_friction import DryFrictionKind
 from helicoid.identification.trajectory_matching.scaling import steps_per_sample
 from helicoid.identification.trajectory_matching.servo import Servo
 from helicoid.identification.trajectory_matching.unknowns import Unknowns
@@ -29,6 +36,7 @@ from helicoid.interrupts import interruptible
 from helicoid.progress import Progress, reporting
 from helicoid.robot import Robot
 
+DEFAULT_GROUPS = ("viscous", "coulomb", "offset", "armature")
 GROUPS = ("inertia", "viscous", "coulomb", "offset", "armature", "gain")
 _STARTS = 3  # delays from which the output error is minimised
 _HELD_OUT = 0.2  # of the windows: the last ones
@@ -36,6 +44,7 @@ _SUM_NOTE = (
     "Without v_command, kd and viscous friction act alike: viscous friction stays as described, and kd has "
     "the sum of both."
 )
+_SOFT_NOTE = "Dry friction is soft, as in MuJoCo: with exact dry friction positions err {:.3g} times as much."
 
 
 @interruptible()
@@ -43,12 +52,13 @@ def identify_from_commands(
     robot: Robot,
     log: Log,
     servo: Servo | None = None,
-    groups: Sequence[str] = ("viscous", "coulomb", "offset", "armature"),
+    groups: Sequence[str] = DEFAULT_GROUPS,
     delay: float | Literal["common", "joint"] = "common",
     *,
     horizon: float = 0.5,
     max_delay: float = 0.05,
     iterations: int = 30,
+    dry_friction: DryFrictionKind | Literal["auto"] = "auto",
     progress: Progress | bool | None = None,
 ) -> CommandIdentification:
     """Identify joints, servos and delays from commands and measured positions, without torques.
@@ -72,6 +82,8 @@ def identify_from_commands(
         horizon: length of a window (s).
         max_delay: largest delay of the multi-start (s).
         iterations: largest number of Gauss-Newton steps.
+        dry_friction: where it holds a joint, "exact", or "mujoco": soft, as MuJoCo simulates friction loss by
+            default, for logs of that simulator; by default the one with the smaller output error.
         progress: as in `identify`.
 
     Returns:
@@ -93,7 +105,7 @@ def identify_from_commands(
     >>> bool(abs(found.parameters["joint_1.damping"] - 0.4) < 0.02)
     True
     """
-    _check(robot, log, servo, groups, delay, horizon, max_delay)
+    _check(robot, log, servo, groups, delay, horizon, max_delay, dry_friction)
     common = 1 if delay == "common" else robot.nv if delay == "joint" else 0
     known = 0.0 if isinstance(delay, str) else float(delay)
     notes = []
@@ -107,15 +119,29 @@ def identify_from_commands(
     with one_blas_thread(), reporting(progress, "Matching trajectories") as report:
         z = _initial(unknowns, whole, max_delay, common)
         substeps = steps_per_sample(unknowns, servo, whole, z[0])
-        settings = Settings(servo, unknowns, horizon, max_delay, iterations, substeps)
+        kinds = _kinds(unknowns, dry_friction)
+        settings = Settings(servo, unknowns, horizon, max_delay, iterations, substeps, kinds[0])
         fitted = max(1, round((1 - _HELD_OUT) * len(whole.base)))
         earlier, counted = whole.chosen(slice(fitted)), np.ones((len(whole.base), robot.nv), dtype=bool)
         start = best_start(settings, earlier, z, report)
         first = fit(settings, earlier, start, report, counted[:fitted])
+        for kind in kinds[1:]:
+            first, ratio = with_dry_friction(settings, earlier, first, kind, report)
+            if ratio < 1.0:
+                settings = replace(settings, dry_friction=kind)
+                notes.append(_SOFT_NOTE.format(1.0 / ratio))
         # The others count if they turn out to be like those that did.
         counted[:fitted], counted[fitted:] = first.counted, first.counted.all()
         final = fit(settings, whole, first.z, report, counted)
     return _result(settings, log, whole, fitted, first, final, notes)
+
+
+def _kinds(unknowns: Unknowns, given: DryFrictionKind | Literal["auto"]) -> list[DryFrictionKind]:
+    """The kinds of dry friction to choose from."""
+    if given != "auto":
+        return [given]
+    dry = "coulomb" in unknowns.groups or any(np.any(j.friction > 0) for j in unknowns.robot.model.joints)
+    return ["exact", "mujoco"] if dry else ["exact"]
 
 
 def _check(
@@ -126,6 +152,7 @@ def _check(
     delay: float | str,
     horizon: float,
     max_delay: float,
+    dry_friction: str,
 ) -> None:
     check(robot, log)
     if robot.theta.groups:
@@ -150,6 +177,8 @@ def _check(
         raise InputError(f"groups names unknowns, some of {', '.join(GROUPS)}; got {groups!r}")
     if len(set(groups)) < len(groups):
         raise InputError(f"groups names each unknown once; got {groups!r}")
+    if dry_friction not in ("auto", "exact", "mujoco"):
+        raise InputError(f"dry_friction is 'auto', 'exact' or 'mujoco'; got {dry_friction!r}")
     if "gain" in groups and log.tau_command is None:
         raise InputError(f"{log.source}: 'gain' is that of tau_command, which it has not")
     if isinstance(delay, str) and delay not in ("common", "joint"):
@@ -184,8 +213,7 @@ def _result(
     windows = whole.chosen(chosen)
 
     def errors(z: Array, recording: Recording, windows: slice) -> Array:
-        rollouts = Rollouts(unknowns, servo, recording, settings.substeps)
-        return position_errors(rollouts, z, counted[windows])
+        return position_errors(settings.rollouts(recording), z, counted[windows])
 
     described = np.where(np.isfinite(unknowns.nominal), unknowns.nominal, final.z)
     described[unknowns.groups["delay"]] = 0.0
@@ -213,6 +241,7 @@ def _result(
         z=final.z,
         covariance=final.covariance,
         substeps=settings.substeps,
+        dry_friction=settings.dry_friction,
         horizon=settings.horizon,
         training=errors(final.z, whole, slice(None)),
         held_out=errors(first.z, windows, chosen) if held_out else np.full(unknowns.robot.nv, np.nan),

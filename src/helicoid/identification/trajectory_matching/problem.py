@@ -15,7 +15,7 @@ from helicoid.identification.linear.equations.stack import triangle
 from helicoid.identification.logs.filtering import Mask
 from helicoid.identification.refinement.elimination import GaussNewtonStep, Linearised
 from helicoid.identification.refinement.multiple_shooting import ShootingPoint, ShootingResiduals
-from helicoid.identification.trajectory_matching.rollout import Rollouts, ServoFlow
+from helicoid.identification.trajectory_matching.rollouts.rollout import Rollouts, ServoFlow
 from helicoid.identification.trajectory_matching.unknowns import Coordinates
 
 _POSITION_DAMPING = 30.0  # σ of the residuals: σ of a step of an initial position

@@ -21,7 +21,7 @@ _RATE_TOLERANCE = 1e-3  # relative: stretches of one log have the same sampling 
 
 
 class Commands(NamedTuple):
-    """Commands (W, K, nv) that act from each sample of a window to the next, and d/dδ by their delay δ."""
+    """Commands (W, K, nv) that act from each part of a window to the next, and d/dδ by their delay δ."""
 
     values: dict[str, Array]
     by_delay: dict[str, Array]
@@ -103,23 +103,30 @@ class Recording:
         """Smoothed q and v at the beginning of each window, (W, nv)."""
         return self.smooth[0][self.base], self.smooth[1][self.base]
 
-    def delayed(self, delay: Array) -> Commands:
-        """The commands of each window at a delay of each joint (nv) in s.
+    def delayed(self, delay: Array, parts: int = 1) -> Commands:
+        """The commands of each window at a delay of each joint (nv) in s, for every one of `parts` a sample.
 
         A command is held from its sample to the next; delayed by m + f samples, its mean over a sampling time
         is (1 - f) u[k - m] + f u[k - m - 1].
         """
-        m = np.floor(delay / self.dt + 1e-9).astype(np.intp)
-        f = np.maximum(delay / self.dt - m, 0.0)
-        rows = self.index[:, :-1, None] - m
-        first = self.first[self.base][:, None, None]
-        late, later = np.maximum(rows, first), np.maximum(rows - 1, first)
-        joints = np.arange(len(delay))
+        first = self.first[self.base][:, None, None, None]
+        samples = self.index[:, :-1, None, None]
+        late = delay / self.dt - np.arange(parts)[:, None] / parts
+        m = np.floor(late + 1e-9).astype(np.intp)
+        f = np.clip(parts * (late - m), 0.0, 1.0)
+        now, before = np.maximum(samples - m, first), np.maximum(samples - m - 1, first)
+        joints, changing = np.arange(len(delay)), parts * (f < 1.0) / self.dt
         values, slopes = {}, {}
         for name, u in self.commands.items():
-            now, before = u[late, joints], u[later, joints]
-            values[name], slopes[name] = (1 - f) * now + f * before, (before - now) / self.dt
+            here, old = u[now, joints], u[before, joints]
+            values[name] = _in_order((1 - f) * here + f * old)
+            slopes[name] = _in_order(changing * (old - here))
         return Commands(values, slopes)
+
+
+def _in_order(u: Array) -> Array:
+    """(W, K, parts, nv) as (W, K parts, nv)."""
+    return np.asarray(u.reshape(len(u), -1, u.shape[-1]))
 
 
 def _held(values: Array, stamps: Array, t: Array) -> Array:

@@ -16,7 +16,8 @@ from helicoid.identification.logs.filtering import Mask
 from helicoid.identification.logs.log import Log
 from helicoid.identification.result import IdentifiedParameters
 from helicoid.identification.trajectory_matching.recording import Recording
-from helicoid.identification.trajectory_matching.rollout import Rollouts
+from helicoid.identification.trajectory_matching.rollouts.dry_friction import DryFrictionKind
+from helicoid.identification.trajectory_matching.rollouts.rollout import Rollouts
 from helicoid.identification.trajectory_matching.servo import Servo
 from helicoid.identification.trajectory_matching.unknowns import Unknowns
 from helicoid.pages.tables import table
@@ -39,9 +40,9 @@ class CommandIdentification:
         nominal: the robot as described.
         unknowns: names and places of the unknowns.
         described_servo: the servo as given.
-        z, covariance: values of the unknowns, and their covariance: residuals count as often as they are
-            independent, and what the model lacks (their coloured part) once a window.
-        substeps: time steps of the simulation in a sample.
+        z, covariance: values of the unknowns, and their covariance, see `covariance.py`.
+        substeps: time steps of slopes in a sample; positions are simulated with several times more.
+        dry_friction: "exact" where joints rest that it holds, or "mujoco" where they creep as in MuJoCo.
         horizon: length of the windows (s).
         training: RMS error of the positions of each joint over windows of `horizon` (rad, m).
         held_out: the same on the last fifth of the log, by a fit to the rest: the error to expect; NaN where
@@ -59,6 +60,7 @@ class CommandIdentification:
     z: Array
     covariance: Array
     substeps: int
+    dry_friction: DryFrictionKind
     horizon: float
     training: Array
     held_out: Array
@@ -143,7 +145,7 @@ class CommandIdentification:
         if not 0 < horizon < np.inf:
             raise InputError(f"horizon is a time above 0 (s); got {horizon!r}")
         recording = Recording.of(self.nominal, log, horizon, float(self.delay.max()))
-        return Rollouts(self.unknowns, self.described_servo, recording, self.substeps)
+        return Rollouts(self.unknowns, self.described_servo, recording, self.substeps, self.dry_friction)
 
     def to_urdf(self, path: str | os.PathLike[str]) -> None:
         """Write the identified robot as a URDF."""

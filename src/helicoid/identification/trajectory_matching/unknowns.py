@@ -16,8 +16,8 @@ from helicoid.identification.linear.solving.log_cholesky import (
     least_step,
     solid_bodies,
 )
+from helicoid.identification.trajectory_matching.rollouts.tangent import Columns
 from helicoid.identification.trajectory_matching.servo import Servo
-from helicoid.identification.trajectory_matching.tangent import Columns
 from helicoid.robot import Robot
 
 SERVO_GROUPS = ("kp", "kd", "gain")

@@ -59,12 +59,24 @@ def stiction_step(
 
 def stick_or_slide(W: Expression, free: Expression, b: Expression) -> Expression:
     """v⁺ = free - W p, with impulses p of dry friction within ±b: joints that stick have exactly 0."""
-    frictional = [i for i in range(W.shape[0]) if not b[i].is_zero()]
-    if not frictional:
+    nothing = ca.SX.zeros(W.shape[0])
+    return creep_or_slide(W, free, b, nothing, ca.SX(0), nothing)
+
+
+def creep_or_slide(
+    W: Expression, free: Expression, b: Expression, e: Expression, lead: Expression, v: Expression
+) -> Expression:
+    """v⁺ = free - W p, where dry friction gives way: p = w / e within ±b, w = v⁺ + lead (v⁺ - v).
+
+    With e = lead = 0 joints that stick have exactly 0.
+    """
+    own = [i for i in range(W.shape[0]) if not b[i].is_zero()]
+    if not own:
         return free
-    p, sticks = _impulses(W[frictional, frictional], free[frictional], b[frictional])
-    v_next = free - W[:, frictional] @ p
-    v_next[frictional] = ca.if_else(sticks, 0.0, v_next[frictional])
+    more = 1 + lead
+    p, sticks = _impulses(more * W[own, own] + ca.diag(e[own]), more * free[own] - lead * v[own], b[own])
+    v_next = free - W[:, own] @ p
+    v_next[own] = ca.if_else(sticks, (e[own] * p + lead * v[own]) / more, v_next[own])
     return v_next
 
 

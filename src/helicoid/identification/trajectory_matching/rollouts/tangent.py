@@ -10,7 +10,7 @@ import numpy as np
 from helicoid._typing import Array, Expression
 from helicoid.compiler import Expressions, Function, Input, Output
 from helicoid.identification.linear.equations.regression import Indices
-from helicoid.identification.trajectory_matching.step import servo_step
+from helicoid.identification.trajectory_matching.rollouts.step import servo_step
 from helicoid.robot import Robot
 from helicoid.simulation.equations.stiction import stiction_terms
 
@@ -27,7 +27,7 @@ class Columns(NamedTuple):
 
 
 class TangentStep(NamedTuple):
-    """`function(q, v, dq, dv, u, kp, kd, limit, theta, dt, q_sent, v_sent, tau_sent, u_rate)`.
+    """`function(q, v, dq, dv, u, kp, kd, limit, creep, lead, theta, dt, q_sent, v_sent, tau_sent, u_rate)`.
 
     -> the next four. dq and dv are the elements of ∂q and ∂v by (q0, v0, columns) at `rows` and `columns`;
     the others are zero whatever the motion: those of joints that the direction cannot reach.
@@ -116,12 +116,14 @@ def _linearised(
     s = ca.SX.sym("s", n)
     r = M @ a - force + damping * v_m + s * bound
     chosen = ca.jacobian(r, x["theta"])[:, list(columns.theta)]
-    found = [M, bound, ca.jacobian(r, q_m), ca.jacobian(r, v_m), chosen]
+    found = [M, ca.jacobian(r, q_m), ca.jacobian(r, v_m), chosen]
     middle = [x["q"] + h / 2 * x["v"], (x["v"] + v_next) / 2]
-    values = ca.vertcat(*middle, (v_next - x["v"]) / h, ca.sign(v_next))
-    M, bound, K, C, Y = (
-        ca.sparsify(one) for one in ca.substitute(found, [ca.vertcat(q_m, v_m, a, s)], [values])
-    )
+    lead = x["lead"] / h
+    w = v_next + lead * (v_next - x["v"])
+    bound = ca.substitute([bound], [ca.vertcat(q_m, v_m)], [ca.vertcat(*middle)])[0]
+    held = ca.logic_and(ca.fabs(w) <= x["creep"] * bound, bound > 0)
+    values = ca.vertcat(*middle, (v_next - x["v"]) / h, (1 - held) * ca.sign(w))
+    M, K, C, Y = (ca.sparsify(one) for one in ca.substitute(found, [ca.vertcat(q_m, v_m, a, s)], [values]))
     at = (x["q"], x["v"]) if sampled else middle
     acts = ca.fabs(x["u"] - x["kp"] * at[0] - x["kd"] * at[1]) <= x["limit"]
     P, D = ca.diag(acts * x["kp"]), ca.diag(acts * x["kd"])
@@ -131,9 +133,11 @@ def _linearised(
     own = [ca.diag(acts * torques[name]) for name in columns.servo]
     late = acts * x["u_rate"]
     own += [late] if columns.delays == 1 else [ca.diag(late)] if columns.delays else []
-    sticks = ca.logic_and(v_next == 0, bound > 0)
     right = ca.horzcat(-by_q, by_v, -Y, *own)
-    E, right = ca.diag(1 - sticks) @ E + ca.diag(sticks), ca.diag(1 - sticks) @ right
+    # Where friction holds, creep times the torques that it balances is w.
+    part = ca.if_else(held, x["creep"], 1.0)
+    E, right = ca.diag(part) @ E + ca.diag(held * (1 + lead)), ca.diag(part) @ right
+    right[:, n : 2 * n] += ca.diag(held * lead)
     solved = _solved(ca.sparsify(E), ca.sparsify(right))
     return solved[:, :n], solved[:, n : 2 * n], solved[:, 2 * n :]
 

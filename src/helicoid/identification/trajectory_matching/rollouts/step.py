@@ -4,12 +4,14 @@
 
 with v_m = (v + v⁺) / 2: order 2 while no joint stops or starts. Dry friction f is that of the end of the step
 (Moreau 1988): v⁺ᵢ = 0 and |fᵢ| <= bᵢ, or fᵢ = bᵢ sign(v⁺ᵢ), without the regularisation tanh(v / ε) that
-would need steps of microseconds. The servos' torque is u - kp q - kd v within ± limit, at (q_m, v_m), or at
+would need steps of microseconds; or it creeps, f = (v⁺ + lead (v⁺ - v) / h) / creep within ±b
+(`dry_friction.py`). The servos' torque is u - kp q - kd v within ± limit, at (q_m, v_m), or at
 (q, v) where it is sampled and held; u are the commands. By the implicit function theorem
 
     δv⁺ = W (... δq, δv, δz),   W = (M/h + C/2)⁻¹ with zeros where joints stick,   δq⁺ = δq + h/2 (δv + δv⁺)
 
-with C the derivative of the torques by v. Where a joint starts or stops to slide it is one-sided.
+with C the derivative of the torques by v, and without creep. Where a joint starts or stops to slide it is
+one-sided.
 """
 
 from __future__ import annotations
@@ -22,19 +24,19 @@ from helicoid._typing import Expression
 from helicoid.compiler import Expressions, Function, Input, Output
 from helicoid.dynamics.linear import inverse
 from helicoid.robot import Robot
-from helicoid.simulation.equations.stiction import stick_or_slide, stiction_terms
+from helicoid.simulation.equations.stiction import creep_or_slide, stiction_terms
 
 
 def servo_step(robot: Robot, sampled: bool) -> Function:
-    """`(q, v, u, kp, kd, limit, theta, dt) -> q_next, v_next`."""
+    """`(q, v, u, kp, kd, limit, creep, lead, theta, dt) -> q_next, v_next`."""
     n, terms = robot.nv, stiction_terms(robot)
-    sizes = {name: (n,) for name in ("q", "v", "u", "kp", "kd", "limit")}
-    inputs = [
-        Input(name, shape) for name, shape in (sizes | {"theta": (len(robot.theta),), "dt": ()}).items()
-    ]
+    sizes: dict[str, tuple[int, ...]] = {name: (n,) for name in ("q", "v", "u", "kp", "kd", "limit", "creep")}
+    sizes |= {"lead": (), "theta": (len(robot.theta),), "dt": ()}
+    inputs = [Input(name, shape) for name, shape in sizes.items()]
 
     def expressions() -> Expressions:
-        q, v, u, kp, kd, limit, theta, h = symbols = [ca.SX.sym(item.name, *item.shape) for item in inputs]
+        symbols = [ca.SX.sym(item.name, *item.shape) for item in inputs]
+        q, v, u, kp, kd, limit, creep, lead, theta, h = symbols
         middle, nothing = q + h / 2 * v, ca.SX.zeros(n)
         M, force, damping, bound = terms(middle, v, nothing, theta)
         servo = _Servo(u - kp * (q if sampled else middle), kd, limit, v, sampled)
@@ -42,7 +44,7 @@ def servo_step(robot: Robot, sampled: bool) -> Function:
         v_m = (v + free - h * W @ (ca.sign(v) * bound)) / 2
         _, force, damping, bound = terms(middle, v_m, nothing, theta)
         W, free = _without_dry_friction(M, force, damping, servo.at(v_m), v, h)
-        v_next = stick_or_slide(W, free, h * bound)
+        v_next = creep_or_slide(W, free, h * bound, creep / h, lead / h, v)
         return symbols, [middle + h / 2 * v_next, v_next]
 
     name = "sampled_servo_step" if sampled else "servo_step"

@@ -1,0 +1,1 @@
+"""Rollouts of a robot under servos, and their sensitivities."""
