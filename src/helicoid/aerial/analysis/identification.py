@@ -126,7 +126,10 @@ def _check(vehicle: Multirotor, flight: Any, window: int) -> None:
     if not isinstance(vehicle, Multirotor) or vehicle.robot.nv != 6:
         raise InputError("identify_rotors takes a Multirotor of one body")
     if any(isinstance(rotor.motor, ElectricMotor) for rotor in vehicle.rotors):
-        raise InputError("identify_rotors needs speeds of rotors: motors of the kind Motor(...)")
+        raise InputError(
+            "identify_rotors needs speeds of rotors, motors of the kind Motor(...): hc.aerial.identify takes "
+            "commands of electric motors"
+        )
     for rotor in vehicle.rotors:
         curve = rotor.propeller.thrust_curve
         if not isinstance(curve, Polynomial) or any(curve.coefficients[1:]):
@@ -137,7 +140,10 @@ def _check(vehicle: Multirotor, flight: Any, window: int) -> None:
             f"window is odd, 5 or more, and a flight four times as long; got {window}, {len(t)} samples"
         )
     if np.ptp(np.diff(t)) > 1e-6 * np.diff(t).mean():
-        raise InputError("identify_rotors takes even samples: flight.resample(dt=...)")
+        raise InputError(
+            "identify_rotors takes even samples: Trajectory.resample(dt=...) of a simulation; logs of any "
+            "stamps are for hc.aerial.identify(vehicle, hc.aerial.FlightLog(...))"
+        )
 
 
 def _speeds(vehicle: Multirotor, flight: Any) -> Array:

@@ -1,8 +1,9 @@
 """Weighted nonlinear least squares with a prior, and standard deviations of the estimate.
 
-Gauss-Newton with Levenberg-Marquardt damping (Nocedal and Wright 2006, section 10.3). Residuals of gusts
-are correlated over time, so that standard deviations come from sums of the gradient over blocks, longer
-than that correlation (a sandwich estimator: White 1980; Newey and West 1987).
+Gauss-Newton with Levenberg-Marquardt damping (Nocedal and Wright 2006, section 10.3), first with the noise
+taken as white, then on residuals whitened by the slow noise that they show (generalised least squares).
+Standard deviations come from sums of the gradient over blocks, longer than the correlation that is left
+(a sandwich estimator: White 1980; Newey and West 1987).
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from helicoid._typing import Array
+from helicoid.aerial.identification.noise import SlowNoise
 
 STEP = 1e-3  # of the prior's deviation, for difference quotients
 _TOLERANCE = 0.03  # of the deviations found: change at which iterations end
 _MIN_NOISE = 1e-4  # m/s², rad/s²: of a channel
+_WHITENINGS = 2  # times that slow noise is estimated
 _MAX_REJECTED = 8  # steps that do not descend, before the iterations end
 
 
@@ -62,6 +65,9 @@ class Problem(Protocol):
     def linearised(self, point: Array) -> list[Part]:
         """The same with derivatives."""
 
+    def slow_noise(self, left: Sequence[Array]) -> SlowNoise | None:
+        """Slow noise that residuals of the parts show; None to take them as white."""
+
 
 def deviations(left: Sequence[Array]) -> Array:
     """Standard deviation of each channel; 1 of those that are not measured."""
@@ -76,11 +82,29 @@ def _cost(problem: Problem, left: Sequence[Array], point: Array) -> float:
     return float(problem.share * 2 * rows * np.sum(np.log(deviations(left))) + pulled @ pulled)
 
 
-def fit(problem: Problem, start: Array, iterations: int = 30) -> Fit:
-    """The most probable point, from a start."""
-    point, damping = np.array(start), 1e-3
-    parts = problem.linearised(point)
+def fit(problem: Problem, start: Array, iterations: int = 30, near: bool = False) -> Fit:
+    """The most probable point, from a start; `near` starts with slow noise, as from a point found before."""
+    point, slow = np.array(start), None
+    if not near:
+        point, parts = _minimum(problem, None, point, iterations)
+    for _ in range(1 if near else _WHITENINGS):
+        slow = problem.slow_noise(problem.residuals(point))
+        if slow is None and not near:
+            break
+        point, parts = _minimum(problem, slow, point, iterations)
+    parts = _whitened(parts, slow)
+    noise = deviations([part.residuals for part in parts])
+    return Fit(point, _covariance(problem, parts, noise, point), noise)
+
+
+def _minimum(
+    problem: Problem, slow: SlowNoise | None, start: Array, iterations: int
+) -> tuple[Array, list[Part]]:
+    """The most probable point with given slow noise, and the problem linearised there."""
+    point, damping = start, 1e-3
+    plain = problem.linearised(point)
     for _ in range(iterations):
+        parts = _whitened(plain, slow)
         left = [part.residuals for part in parts]
         H, g = _normal(problem, parts, deviations(left), point)
         cost = _cost(problem, left, point)
@@ -89,18 +113,28 @@ def fit(problem: Problem, start: Array, iterations: int = 30) -> Fit:
             change = np.linalg.solve(H + damping * np.diag(np.diag(H)), g)
             change = np.clip(change, -problem.spread, problem.spread)
             left = problem.residuals(point + change)
-            if np.isfinite(np.concatenate(left)).all() and _cost(problem, left, point + change) < cost:
-                break
+            if np.isfinite(np.concatenate(left)).all():
+                left = left if slow is None else [slow.whitened(k, one) for k, one in enumerate(left)]
+                if _cost(problem, left, point + change) < cost:
+                    break
             damping *= 8
         else:
             break
         damping = max(damping / 8, 1e-9)
         point = point + change
-        parts = problem.linearised(point)
+        plain = problem.linearised(point)
         if np.all(np.abs(change) < _TOLERANCE * sigma):
             break
-    noise = deviations([part.residuals for part in parts])
-    return Fit(point, _covariance(problem, parts, noise, point), noise)
+    return point, plain
+
+
+def _whitened(parts: list[Part], slow: SlowNoise | None) -> list[Part]:
+    if slow is None:
+        return parts
+    return [
+        Part(slow.whitened(k, part.residuals), slow.whitened(k, part.jacobian), part.columns)
+        for k, part in enumerate(parts)
+    ]
 
 
 def _normal(problem: Problem, parts: Sequence[Part], noise: Array, point: Array) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ from typing import Literal, overload
 
 from numpy.typing import ArrayLike
 
-from helicoid.aerial.checks import real_numbers
+from helicoid.aerial.checks import check_not_negative, real_numbers
 from helicoid.aerial.fixed_wing import FixedWing
 from helicoid.aerial.identification.fixed_wing.identify import Method, identify_fixed_wing
 from helicoid.aerial.identification.fixed_wing.result import FixedWingIdentification
@@ -27,6 +27,7 @@ def identify(
     commands: Commands = "throttle",
     known: Literal["mass", "thrust"] = "mass",
     sensor: ArrayLike = (0.0, 0.0, 0.0),
+    attitude_tilt: float = 0.0,
 ) -> MultirotorIdentification: ...
 
 
@@ -47,6 +48,7 @@ def identify(
     commands: Commands = "throttle",
     known: Literal["mass", "thrust"] = "mass",
     sensor: ArrayLike = (0.0, 0.0, 0.0),
+    attitude_tilt: float = 0.0,
     method: Method = "output_error",
 ) -> MultirotorIdentification | FixedWingIdentification:
     """Identify a multirotor or an aircraft from logs of its flights.
@@ -71,11 +73,15 @@ def identify(
             speeds (rad/s). Of an aircraft they are its controls: deflections (rad) and throttle.
         known: "mass", or "thrust" where speeds are given or measured: the mass is then found.
         sensor: place of the accelerometer on the root (m).
+        attitude_tilt: of a multirotor, standard deviation (rad) of a tilt of the attitude's axes against the
+            rotors', such as 0.02 where the axes of a rigid body of motion capture were set by eye; it is
+            then estimated. 0: attitudes are those of the body that is described.
         method: of an aircraft: "equation_error", least squares on specific force and angular acceleration at
             the measured states, or "output_error", which from there fits simulated segments of a few
             seconds to all measurements (Klein and Morelli 2006, chapters 5 and 6).
 
-    Flights in wind count gusts as noise. A vehicle that predicts worse than a constant has `success` False.
+    Of a multirotor, forces of the wind are slow noise, as the residuals show it. A vehicle that predicts
+    worse than a constant has `success` False.
     The equations are those of `helicoid.aerial.identification.multirotor.model` and of `FixedWing`.
     """
     logs = [flights] if isinstance(flights, FlightLog) else list(flights)
@@ -84,14 +90,16 @@ def identify(
     if not logs or not all(isinstance(log, FlightLog) for log in logs):
         raise InputError(f"flights are hc.aerial.FlightLog, one or several; got {flights!r}")
     place = real_numbers("sensor", sensor)
+    check_not_negative("attitude_tilt", attitude_tilt, "rad")
     if place.shape != (3,):
         raise InputError(f"sensor is a place on the root (m), three numbers; got {sensor!r}")
     if isinstance(vehicle, FixedWing):
-        if (commands, known) != ("throttle", "mass"):
+        if (commands, known, attitude_tilt) != ("throttle", "mass", 0.0):
             raise InputError(
-                "commands and known are options of multirotors: an aircraft's commands are its controls"
+                "commands, known and attitude_tilt are options of multirotors: an aircraft's commands are "
+                "its controls"
             )
         return identify_fixed_wing(vehicle, logs, place, method)
     if method != "output_error":
         raise InputError("method is an option of aircraft: a multirotor is identified by output error")
-    return identify_multirotor(vehicle, logs, commands, known, place)
+    return identify_multirotor(vehicle, logs, commands, known, place, attitude_tilt)

@@ -66,6 +66,9 @@ class EquationError:
             for one, b in zip(y, bias, strict=True)
         ])  # fmt: skip
 
+    def slow_noise(self, left: Sequence[Array]) -> None:
+        """None: air data measure the gusts."""
+
     def residuals(self, point: Array) -> list[Array]:
         """Measured less predicted, (M, 6) of each stretch; without the margins that the smoother shortens."""
         return [s.inner(s.measured - self.predicted(s, point[None])[0]) for s in self.data]

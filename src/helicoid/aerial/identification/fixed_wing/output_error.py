@@ -80,6 +80,9 @@ class OutputError:
         """Samples of the longest segment."""
         return max(len(one.samples.t) for one in self.segments)
 
+    def slow_noise(self, left: Sequence[Array]) -> None:
+        """None: air data measure the gusts."""
+
     def residuals(self, point: Array) -> list[Array]:
         """Measured less simulated, (M, 12) of each segment."""
         return [rows[0] for rows in self._left(point, np.zeros((1, 0)))]

@@ -17,7 +17,7 @@ _RATE, _WINDOW = 50.0, 0.2  # Hz, s: rigid aircraft move below some hertz
 
 def aircraft_stretches(log: FlightLog, flight: int = -1) -> tuple[list[Stretch], PoseClock]:
     """Even stretches of a flight of an aircraft."""
-    return stretches(log, flight, _RATE, _WINDOW)
+    return stretches(log, flight, _RATE, _WINDOW, compared=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

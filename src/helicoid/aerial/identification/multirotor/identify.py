@@ -25,11 +25,17 @@ from helicoid.aerial.multirotor import Multirotor
 from helicoid.errors import DoubtfulModelWarning, HelicoidError, InputError
 
 _MIN_TURN = 0.2  # rad/s, RMS of the angular velocity below which a flight tells little of moments
+_MAX_STEADY = 0.15  # m/s², mean residual that 0.015 rad of a tilt causes
 _MAX_SIGMA_RATIO = 0.7  # of the prior's deviation: parameters with more are not identified
 
 
 def identify_multirotor(
-    vehicle: Multirotor, logs: Sequence[FlightLog], commands: Commands, known: str, place: Array
+    vehicle: Multirotor,
+    logs: Sequence[FlightLog],
+    commands: Commands,
+    known: str,
+    place: Array,
+    attitude_tilt: float = 0.0,
 ) -> MultirotorIdentification:
     """`identify` of a multirotor; `place` is that of the accelerometer on the root (m)."""
     if vehicle.robot.nv != 6 or any(r.link not in (None, vehicle.robot.model.root) for r in vehicle.rotors):
@@ -46,11 +52,11 @@ def identify_multirotor(
     data = [one for part in parts for one in part]
     inertial = all("accelerometer" in log.channels for log in logs)
     bias = np.mean([clock.gyro_bias for clock in clocks], axis=0)
-    layout = layout_of(vehicle, data, commands, place, bias, inertial)
+    layout = layout_of(vehicle, data, commands, place, bias, inertial, attitude_tilt)
     whole = fit(Residuals(layout, data), layout.prior)
 
     def error(others: list[Stretch], own: list[Stretch], name: str) -> HeldOut:
-        point = fit(Residuals(layout, others), whole.point, iterations=5).point
+        point = fit(Residuals(layout, others), whole.point, iterations=5, near=True).point
         return judge(layout, own, point, means_of(others), name)
 
     return _result(layout, logs, clocks, data, whole, held_out(labels(logs), parts, error), known)
@@ -115,6 +121,13 @@ def _result(
     if unidentified:
         notes.append(
             f"the flights hardly identify {', '.join(unidentified)}: estimates stay near the description"
+        )
+    steady = np.concatenate(Residuals(layout, data).residuals(point))[:, :2].mean(axis=0)
+    if np.abs(steady).max() > _MAX_STEADY and data[0].R is not None and not layout.has("attitude_tilt_x"):
+        notes.append(
+            f"specific force is off by {steady[0]:.2g} and {steady[1]:.2g} m/s² along x and y on average: a "
+            "steady wind, or an attitude whose axes are tilted against the rotors', which attitude_tilt=0.02 "
+            "estimates"
         )
     if not all(s.velocity is not None for s in data):
         notes.append("without velocity or position and attitude, drag is not identified")

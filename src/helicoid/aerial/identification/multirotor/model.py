@@ -4,13 +4,16 @@ Rotor speeds x follow the commands c after a delay δ with a first-order lag tow
 
     x* = (x₀ + x₁ (c - c₀) / c₁) (U / U₀)^κ
 
-and give the thrust b x² - k_i x v_n and the torque d x²; c is the centre of mass, v the airspeed:
+and give the thrust b x² - k x v_n and the torque d x², or those described, scaled; c is the centre of mass,
+v the airspeed:
 
     m f = Σ T n - h Σ x v_h - ½ρ |v| A v
     J α = Σ (p - c) × F - Σ σ (d x² + I ẋ) n - ω × Σ σ I x n - c × D - ω × J ω
 
-(Mahony, Kumar and Corke 2012), and a horizontal specific force by the mean wind of each flight, which keeps
-it out of the offsets. Readings are turned by a misalignment, with an offset of the accelerometer.
+(Mahony, Kumar and Corke 2012). Readings are turned by a misalignment, with an offset of the accelerometer.
+Where poses are measured, too, the specific force that follows from them tells both without the model, which
+keeps the wind out of them, as long as the axes of the attitude are those of the body, or tilted by the angles
+of `attitude_tilt`. Forces of the wind are slow noise.
 """
 
 from __future__ import annotations
@@ -23,7 +26,8 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.aerial.identification.fitting import STEP, Part
 from helicoid.aerial.identification.multirotor.parameters import Layout
-from helicoid.aerial.identification.sampling import Stretch, held_average
+from helicoid.aerial.identification.noise import SlowNoise, slow_noise
+from helicoid.aerial.identification.sampling import Stretch, held_average, slope
 from helicoid.geometry import so3
 
 _LAG_BLEND = 0.02  # of the largest speed, as in the vehicle's own motors
@@ -83,44 +87,54 @@ def _lagged(targets: Array, up: Array, down: Array, dt: float, width: float) -> 
 
 
 def predicted(layout: Layout, stretch: Stretch, at: Speeds, point: Array) -> Array:
-    """Specific force and angular acceleration in the axes of the sensor, smoothed, (M, 6).
+    """The measured channels of a stretch, smoothed alike, (M, channels)."""
+    return stretch.filtered(_unfiltered(layout, stretch, at, point))
 
-    Where speeds are measured, those that follow the commands are appended.
+
+def _unfiltered(layout: Layout, stretch: Stretch, at: Speeds, point: Array) -> Array:
+    """Specific force and angular acceleration in the axes of the sensor, (M, 6), then the other channels.
+
+    These are the specific force that follows from poses, and speeds that follow the commands.
     """
     v = layout.vehicle(point)
     mount = so3.exp(np.array([layout.of(point, f"misalignment_{a}") for a in "xyz"]))
+    tilt = so3.exp(np.array([layout.of(point, f"attitude_tilt_{a}") for a in "xy"] + [0.0]))
+    if not stretch.inertial:
+        mount = tilt @ mount
     omega = (stretch.gyro - layout.gyro_bias) @ mount.T  # in the body
     x, rate = at.x, at.rate
-    thrust = v.b * x**2
     arms = layout.positions - v.com
+    air = None if stretch.velocity is None else stretch.velocity @ tilt.T
+    hub = np.cross(omega[:, None, :], layout.positions) + (0.0 if air is None else air[:, None, :])
+    axial = np.einsum("kri,ri->kr", hub, layout.axes) if air is not None else np.zeros_like(x)
+    thrust, torque = layout.loads(v, x, axial)
     force = thrust @ layout.axes
     moment = thrust @ np.cross(arms, layout.axes)
-    air = stretch.velocity
     if air is not None:
-        hub = air[:, None, :] + np.cross(omega[:, None, :], layout.positions)  # (M, rotors, 3)
-        axial = np.einsum("kri,ri->kr", hub, layout.axes)
-        plane = hub - axial[:, :, None] * layout.axes
-        pull = (-v.inflow * x * axial)[:, :, None] * layout.axes - (v.hub_drag * x)[:, :, None] * plane
+        plane = hub - axial[:, :, None] * layout.axes  # airspeed of the hubs along their discs
+        pull = -(v.hub_drag * x)[:, :, None] * plane
         drag = -0.5 * layout.density * np.linalg.norm(air, axis=1)[:, None] * v.drag_area * air
         force = force + pull.sum(axis=1) + drag
         moment = moment + np.cross(arms, pull).sum(axis=1) - np.cross(v.com, drag)
+        moment = moment - np.einsum("kri,kr->ki", plane, layout.rolling * x)
     spin = layout.turns[:, None] * layout.axes
-    moment = moment - (v.d * x**2 + v.rotor_inertia * rate) @ spin
+    moment = moment - (torque + v.rotor_inertia * rate) @ spin
     momentum = (v.rotor_inertia * x) @ spin
     momentum = momentum + omega @ v.J
     moment = moment - np.cross(omega, momentum)
     alpha = moment @ np.linalg.inv(v.J)
     f = force / layout.mass
-    if stretch.R is not None and layout.has(f"wind_{stretch.flight}_x"):
-        wind = [layout.of(point, f"wind_{stretch.flight}_{a}") for a in "xy"]
-        f = f + stretch.R.swapaxes(1, 2)[:, :, :2] @ wind
     if stretch.present[0]:
         r = layout.sensor - v.com
         f = f + np.cross(alpha, r) + np.cross(omega, np.cross(omega, r))
     bias = np.array([layout.of(point, f"accelerometer_bias_{a}") for a in "xyz"])
-    found = [stretch.smoothed(f @ mount + bias), stretch.smoothed_acceleration(alpha @ mount)]
+    found = [f @ mount + bias, alpha @ mount]
+    if stretch.pose_force is not None:
+        r = layout.sensor
+        turning = np.cross(slope(omega, stretch), r) + np.cross(omega, np.cross(omega, r)) if r.any() else 0.0
+        found.append((stretch.pose_force @ tilt.T + turning) @ mount + bias)
     if stretch.speed is not None:
-        found.append(stretch.smoothed(at.driven))
+        found.append(at.driven)
     return np.hstack(found)
 
 
@@ -147,8 +161,13 @@ class Residuals:
     def block(self) -> int:
         return max(1, round(_BLOCK / self.data[0].dt))
 
+    def slow_noise(self, left: Sequence[Array]) -> SlowNoise | None:
+        """Forces and moments of the wind, which the model lacks."""
+        first = self.data[0]
+        return slow_noise(left, [s.heading for s in self.data], first.window, first.dt)
+
     def residuals(self, point: Array) -> list[Array]:
-        """Measured less predicted, (M, 6) of each stretch; without the margins that the smoother shortens."""
+        """Measured less predicted, (M, channels) of each stretch, without the margins of the smoother."""
         (own,) = speeds(self.layout, self.data, point[None])
         pairs = zip(self.data, own, strict=True)
         return [s.inner(s.measured - predicted(self.layout, s, x, point)) for s, x in pairs]
@@ -161,12 +180,12 @@ class Residuals:
         driven = speeds(layout, self.data, points)
         found = []
         for i, stretch in enumerate(self.data):
-            base = predicted(layout, stretch, driven[0][i], point)
-            J = np.empty((*base.shape, len(point)))
+            base = _unfiltered(layout, stretch, driven[0][i], point)
+            changes = np.empty((*base.shape, len(point)))
             for k in range(len(point)):
                 other = point + steps[k] * np.eye(len(point))[k]
                 x = driven[1 + moving.index(k)][i] if k in moving else driven[0][i]
-                J[..., k] = (predicted(layout, stretch, x, other) - base) / steps[k]
-            slopes = J[stretch.window : -stretch.window] * stretch.present[:, None]
-            found.append(Part(stretch.inner(stretch.measured - base), slopes, columns))
+                changes[..., k] = (_unfiltered(layout, stretch, x, other) - base) / steps[k]
+            J = stretch.filtered(changes)[stretch.window : -stretch.window] * stretch.present[:, None]
+            found.append(Part(stretch.inner(stretch.measured - stretch.filtered(base)), J, columns))
         return found

@@ -12,22 +12,22 @@ from helicoid._typing import Array
 from helicoid.aerial.frames import GRAVITY
 from helicoid.aerial.identification.sampling import Stretch, averaged
 from helicoid.aerial.multirotor import Multirotor
-from helicoid.aerial.propulsion.curve import Polynomial
+from helicoid.aerial.propulsion.curve import Curve, LookupTable, Polynomial
 from helicoid.aerial.propulsion.motor import Motor
+from helicoid.aerial.propulsion.propeller import Propeller
 from helicoid.aerial.vehicle import body_robot
 from helicoid.errors import InputError
 
 Commands = Literal["throttle", "speed"]
 _LAG, _DELAY = 0.03, 0.01  # s, before anything is known
-_WIND = 0.3  # m/s², specific force of the mean wind
 _TYPICAL_SPEED = 4.0  # m/s, of the air, at which drag is compared with the weight
 
 
 class VehicleNumbers(NamedTuple):
     """Numbers of a vehicle at a parameter vector."""
 
-    b: Array
-    d: Array
+    thrust: float
+    torque: float
     inflow: float
     hub_drag: float
     drag_area: Array
@@ -51,6 +51,7 @@ class Layout:
     turns: Array
     b: Array
     d: Array
+    inflow: Array
     J: Array
     sensor: Array
     command_mean: float
@@ -74,22 +75,36 @@ class Layout:
         middle, slope = self.of(point, "speed_at_mean"), self.of(point, "speed_slope")
         return middle + slope * (command - self.command_mean) / self.command_scale
 
+    @property
+    def rolling(self) -> Array:
+        """Moment against the airspeed along the disc, of each rotor, by speed and airspeed (N·s²)."""
+        return self.turns * np.array([rotor.propeller.rolling for rotor in self.described.rotors])
+
     def lags(self, point: Array) -> tuple[float, float]:
         """Time constants of the motors, up and down (s): `lag` is their mean, `lag_ratio` down over up."""
         middle, half = self.of(point, "lag"), 0.5 * self.of(point, "lag_ratio")
         return float(np.exp(middle - half)), float(np.exp(middle + half))
 
+    def loads(self, v: VehicleNumbers, x: Array, axial: Array) -> tuple[Array, Array]:
+        """Described thrust and torque of the rotors, scaled, at speeds and axial airspeeds (M, rotors)."""
+        pairs = [
+            rotor.propeller.thrust_torque(x[:, k], axial[:, k], self.density)
+            for k, rotor in enumerate(self.described.rotors)
+        ]
+        T, Q = (np.stack(one, axis=1) for one in zip(*pairs, strict=True))
+        return v.thrust * T - (v.inflow - v.thrust * self.inflow) * x * axial, v.torque * Q
+
     def vehicle(self, point: Array) -> VehicleNumbers:
         """The numbers that enter the equations."""
-        scale = np.exp(self.of(point, "thrust"))
+        scale = float(np.exp(self.of(point, "thrust")))
         sizes = np.exp([0.5 * self.of(point, f"inertia_{a}") for a in "xyz"])
         J = self.J * np.outer(sizes, sizes)
         for (i, k), name in zip(((0, 1), (0, 2), (1, 2)), ("xy", "xz", "yz"), strict=True):
             J[i, k] += self.of(point, f"product_{name}")
             J[k, i] = J[i, k]
         return VehicleNumbers(
-            scale * self.b,
-            np.exp(self.of(point, "torque")) * self.d,
+            scale,
+            float(np.exp(self.of(point, "torque"))),
             self.of(point, "inflow"),
             self.of(point, "hub_drag"),
             np.array([self.of(point, f"drag_area_{a}") for a in "xyz"]),
@@ -106,21 +121,19 @@ class Layout:
         for k, rotor in enumerate(self.described.rotors):
             p = rotor.propeller
             assert p.torque_curve is not None and p.thrust_curve is not None
-            thrust = p.thrust_curve.times(mass_scale * v.b[k] / self.b[k])
-            if isinstance(thrust, Polynomial):
-                slope = -2 * np.pi * mass_scale * v.inflow / (self.density * (2 * p.radius) ** 3)
-                c = (*thrust.coefficients, 0.0, 0.0)[:3]
-                thrust = Polynomial((c[0], float(slope), c[2]))
+            slope = -2 * np.pi * (v.inflow - v.thrust * self.inflow[k]) / (self.density * (2 * p.radius) ** 3)
             propeller = replace(
                 p,
-                thrust_curve=thrust,
-                torque_curve=p.torque_curve.times(mass_scale * v.d[k] / self.d[k]),
+                thrust_curve=_steeper(p.thrust_curve.times(mass_scale * v.thrust), mass_scale * slope),
+                torque_curve=p.torque_curve.times(mass_scale * v.torque),
                 hub_drag=max(mass_scale * v.hub_drag, 0.0),
+                rolling=mass_scale * p.rolling,
+                flapping=0.0,
                 inertia=max(mass_scale * v.rotor_inertia, 0.0),
             )
             top = rotor.max_speed(self.density)
             low = rotor.motor.min_speed if isinstance(rotor.motor, Motor) else 0.0
-            motor = rotor.motor if not self.has("lag") else Motor(top, low, lag_up, lag_down)
+            motor = Motor(top, low, lag_up, lag_down)
             rotors.append(replace(rotor, propeller=propeller, motor=motor))
         robot = body_robot(self.described.robot.name, mass_scale * self.mass, mass_scale * v.J, v.com)
         return Multirotor(
@@ -129,7 +142,26 @@ class Layout:
             drag_area=np.maximum(mass_scale * v.drag_area, 0.0),
             ground=self.described.ground,
             air=self.described.air,
+            wind=self.described.wind,
         )
+
+
+def _steeper(curve: Curve, slope: float) -> Curve:
+    """A curve over the advance ratio J, and slope · J."""
+    if isinstance(curve, LookupTable):
+        return LookupTable(curve.J, curve.values + slope * curve.J)
+    c = (*curve.coefficients, 0.0, 0.0)[:3]
+    return Polynomial((c[0], c[1] + float(slope), c[2]))
+
+
+def _inflow(p: Propeller, density: float) -> float:
+    """k of T = b ω² - k ω v in slow axial flow."""
+    h = 1e-3
+    assert p.thrust_curve is not None
+    ahead, behind = (
+        p.thrust_torque(np.array(1.0), np.array(J * p.radius / np.pi), density)[0] for J in (h, -h)
+    )
+    return float(behind - ahead) * np.pi / (2 * h * p.radius)
 
 
 def layout_of(
@@ -139,6 +171,7 @@ def layout_of(
     sensor: Array,
     gyro_bias: Array,
     inertial: bool,
+    attitude_tilt: float,
 ) -> Layout:
     """The parameters that these stretches can identify, with their priors."""
     rho = vehicle.air.density
@@ -148,6 +181,7 @@ def layout_of(
     axes = np.stack([np.asarray(rotor.axis) for rotor in vehicle.rotors])
     turns = np.array([rotor.turns for rotor in vehicle.rotors], dtype=np.float64)
     b, d = np.array([rotor.propeller.constants(rho) for rotor in vehicle.rotors]).T
+    inflow = np.array([_inflow(rotor.propeller, rho) for rotor in vehicle.rotors])
     mass, com, J = inertia.mass, np.asarray(inertia.com), np.asarray(inertia.at_com)
     arm = float(np.linalg.norm([np.asarray(r.position) for r in vehicle.rotors], axis=1).mean()) or 0.1
     values = np.concatenate([averaged(s.command, s.t, s.dt) for s in data])
@@ -177,11 +211,9 @@ def layout_of(
     if all(s.velocity is not None for s in data):
         weight = mass * GRAVITY
         hub = 0.05 * weight / (_TYPICAL_SPEED * hover * len(b))
-        rows["hub_drag"] = (p.hub_drag, p.hub_drag + hub)
-        inflow, curve = 0.0, p.thrust_curve
-        if isinstance(curve, Polynomial) and len(curve.coefficients) > 1:
-            inflow = -curve.coefficients[1] * rho * (2 * p.radius) ** 3 / (2 * np.pi)
-        rows["inflow"] = (inflow, abs(inflow) + hub)
+        described_hub = p.hub_drag + p.flapping * float(b[0]) / p.radius  # tilt of the disc acts like it
+        rows["hub_drag"] = (described_hub, described_hub + hub)
+        rows["inflow"] = (float(inflow[0]), abs(float(inflow[0])) + hub)
         area = 0.05 * weight / (0.5 * rho * _TYPICAL_SPEED**2)
         described = np.asarray(vehicle.drag_area)
         rows |= {
@@ -190,9 +222,8 @@ def layout_of(
     if inertial:
         rows |= {f"accelerometer_bias_{a}": (0.0, 0.5) for a in "xyz"}
         rows |= {f"misalignment_{a}": (0.0, 0.05) for a in "xyz"}
-    if all(s.R is not None for s in data):
-        flown = sorted({s.flight for s in data})
-        rows |= {f"wind_{k}_{a}": (0.0, _WIND) for k in flown for a in "xy"}
+    if attitude_tilt and all(s.R is not None for s in data):
+        rows |= {f"attitude_tilt_{a}": (0.0, attitude_tilt) for a in "xy"}
     if (model.joints and vehicle.robot.nv != 6) or columns.shape[1] != 6:
         raise InputError("identify takes a Multirotor of one body: lock its joints")
     numbers = np.array(list(rows.values()))
@@ -200,6 +231,6 @@ def layout_of(
     volts = [s.voltage for s in data if s.voltage is not None]
     return Layout(
         tuple(rows), numbers[:, 0], numbers[:, 1], vehicle, mass, rho,
-        np.stack([np.asarray(r.position) for r in vehicle.rotors]), axes, turns, b, d, J, sensor,
+        np.stack([np.asarray(r.position) for r in vehicle.rotors]), axes, turns, b, d, inflow, J, sensor,
         c_mean, c_scale, float(np.concatenate(volts).mean()) if volts else 1.0, top, gyro_bias,
     )  # fmt: skip
