@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from helicoid.commissioning.delay import loop_delay
-from helicoid.commissioning.recording import Recording
+from helicoid.commissioning.plant.recording import Recording
 
 
 def recording(rng: np.random.Generator, samples: int, noise: float, amplitude: float = 1.0) -> Recording:

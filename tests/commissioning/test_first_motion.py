@@ -11,9 +11,12 @@ import pytest
 import helicoid as hc
 from helicoid._typing import Array
 from helicoid.commissioning.controllers import SAFE_FREQUENCY, computed_torque
-from helicoid.commissioning.motions import FirstMotion, MotionSettings, planned_motion, way_back
+from helicoid.commissioning.first_motion import FirstMotion
+from helicoid.commissioning.motions import MotionSettings, planned_motion, sampled
 from helicoid.commissioning.plant import CheckedPlant
-from helicoid.commissioning.recording import deviation_limit, record
+from helicoid.commissioning.plant.motion import record
+from helicoid.commissioning.plant.recording import deviation_limit
+from helicoid.commissioning.plant.way_back import bring_back, way_back
 from helicoid.commissioning.status import CommissioningStopped
 from helicoid.identification.excitation.excitation import Excitation
 
@@ -77,7 +80,7 @@ def test_the_brake_holds_an_unknown_load() -> None:
     q = np.array(plant.path)[:, :2]
     assert np.abs(sag).max() > 0.01
     assert np.abs(q[stop:] - q[stop - 1]).max() < 0.1 * np.abs(sag).max()
-    np.testing.assert_allclose(stopped.value.held, load, atol=0.05 * np.abs(load).max())
+    np.testing.assert_allclose(stopped.value.braked.held, load, atol=0.05 * np.abs(load).max())
 
 
 def test_the_way_back_is_slow_and_retraces_the_motion(motion: Excitation) -> None:
@@ -116,6 +119,42 @@ def test_where_the_arm_cannot_come_back_both_reasons_are_given(motion: Excitatio
     robot, plant = described(), Watched(held_back(), measured)
     with pytest.raises(CommissioningStopped) as stopped:
         FirstMotion(robot, CheckedPlant(robot, plant), motion, 0).recorded(lambda done: None)
-    first, second = str(stopped.value).split("; the arm could not be brought back to its start: ")
-    assert first.startswith("'joint_2'") and second.endswith("OSError: the bus is down")
+    place = stopped.value.place
+    assert str(stopped.value).startswith("'joint_2'") and place.endswith("OSError: the bus is down")
+    assert place.startswith("the arm could not be brought back to its start: ")
     assert stopped.value.status == "plant failed"
+
+
+@pytest.mark.parametrize("blocked", [False, True])
+def test_after_a_stop_the_arm_is_brought_back_or_the_reason_said(blocked: bool, motion: Excitation) -> None:
+    robot, k = described(), 300
+
+    def measured(count: int, sample: Any) -> Any:
+        if blocked and len(plant.began) == 2 and count % 200 == 0:  # on the way back
+            raise OSError("the bus is down")
+        return SimpleNamespace(q=sample.q, v=sample.v + 9.0 * (count == k), tau=None)
+
+    plant = Watched(robot.with_joints(damping=[2.0, 1.0]), measured)
+    rows, law = sampled(motion, PERIOD), computed_torque(robot, SAFE_FREQUENCY, PERIOD)
+    with pytest.raises(CommissioningStopped, match="exceeds its velocity limit") as stopped:
+        record(robot, CheckedPlant(robot, plant), law, rows)
+    assert np.abs(plant.inner.q - START).max() > 0.02
+    place = bring_back(robot, CheckedPlant(robot, plant), motion, law, stopped.value)
+    if blocked:
+        assert place.startswith("the arm could not be brought back to its start") and "bus is down" in place
+        return
+    assert place == "the arm was brought back to its start"
+    np.testing.assert_allclose(plant.inner.q, START, atol=0.01)
+    assert np.abs(plant.inner.v).max() < 0.01
+
+
+def test_where_the_wiring_is_in_doubt_the_arm_does_not_move_again(motion: Excitation) -> None:
+    robot = described().with_joints(armature=[5.0, 5.0])  # else it falls faster than 12 samples are taken
+    plant = Watched(robot)
+    plant.apply = lambda tau: plant.inner.apply(tau * [1.0, -1.0])  # type: ignore[method-assign]
+    law = computed_torque(robot, SAFE_FREQUENCY, PERIOD)
+    with pytest.raises(CommissioningStopped) as stopped:
+        record(robot, CheckedPlant(robot, plant), law, sampled(motion, PERIOD))
+    assert not stopped.value.braked.may_move
+    place = bring_back(robot, CheckedPlant(robot, plant), motion, law, stopped.value)
+    assert place == "the arm was left where it came to rest" and len(plant.began) == 1

@@ -13,9 +13,9 @@ import pytest
 
 import helicoid as hc
 from helicoid._typing import Array
-from helicoid.commissioning.checks import likely_cause
 from helicoid.commissioning.controllers import assumed_armature
-from helicoid.commissioning.recording import Recording
+from helicoid.commissioning.plant.recording import Recording
+from helicoid.commissioning.plant.wiring import likely_error
 
 pytestmark = pytest.mark.compiled
 
@@ -123,10 +123,10 @@ def test_no_cause_is_made_up(ratio: float, rng: np.random.Generator) -> None:
         q[k + 1] = q[k] + T * (v[k] + v[k + 1]) / 2
     command = tau + np.asarray(robot.gravity(q))
     zero, t = np.zeros_like(q), T * np.arange(n)
-    found = likely_cause(robot, Recording(t, q, v, command, command, zero, zero, zero))
-    assert found == "" if ratio == 1.0 else "should cause" in found
+    found = likely_error(robot, Recording(t, q, v, command, command, zero, zero, zero))
+    assert found is None if ratio == 1.0 else found is not None and "should cause" in found.text
     noise = rng.normal(size=(n, 6))
-    assert likely_cause(robot, Recording(t, zero, noise, command, command, zero, zero, zero)) == ""
+    assert likely_error(robot, Recording(t, zero, noise, command, command, zero, zero, zero)) is None
 
 
 def test_joints_that_are_held_back_get_more_gain() -> None:

@@ -1,9 +1,8 @@
-"""Checks of arguments, of the robot, of recordings and of controllers; likely causes of a stop."""
+"""Checks of arguments, of the robot, of recordings and of controllers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import combinations
+from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from helicoid._typing import Array
 from helicoid.commissioning.controllers import CommissionedControllers
-from helicoid.commissioning.recording import Recording, deviation_limit
+from helicoid.commissioning.plant.recording import Recording, deviation_limit
 from helicoid.commissioning.status import CommissioningStatus, CommissioningStopped
 from helicoid.errors import InputError
 from helicoid.robot import Robot
@@ -23,16 +22,11 @@ _MIN_SHARE_MOVED = 0.3  # of the reference's range
 _TRIED_SAMPLES = 40  # at which each controller is stepped
 _LAST_SAMPLES = 50  # before a stop
 _MIN_SLIP_VELOCITY = 0.3  # of the velocity limit
+_AVERAGED = 0.1  # s, over which torques, and motions, are compared
+_MIN_COMMANDED = 0.01  # of the effort limit, on average: less is not compared
+_MIN_MOVED = 2e-3  # rad, m, in that time
+_MAX_TORQUE_RATIO, _MAX_USUAL_TORQUE_RATIO, _MAX_MOVED_RATIO = 1.5, 1.1, 1.15
 _MAX_WEAK_TORQUE = 0.6  # of the effort limit
-
-_MIN_SAMPLES = 12
-_MAX_SAMPLES = 400  # before the stop
-_LAGS = 31  # samples, of the response to a torque
-_MIN_EXPLAINED = 0.7  # share of the acceleration that a cause explains
-_MAX_AS_DESCRIBED = 0.5  # of that share, explained by the robot as described
-_MAX_RATIO = 4.0  # of accelerations to those of the description
-_CONSISTENT = 0.5  # of the change of a position, that its velocity explains
-_LONG = 0.03  # s: a delay worth a sentence
 
 
 def check_arguments(speed: float, max_frequency: float, mpc_period: float, duration: float) -> None:
@@ -73,19 +67,65 @@ def stuck_joints(recording: Recording) -> BoolArray:
     return np.asarray((moved < _MIN_SHARE_MOVED * wanted) & (wanted > 0))
 
 
-def check_moved(robot: Robot, recording: Recording) -> None:
-    """Stop where a joint did not follow its reference, or reports torques against its commands.
+def check_measured(robot: Robot, recording: Recording) -> list[str]:
+    """Stop where torques are not those commanded, or velocities not the derivatives of the positions.
+
+    The result has a sentence on each joint whose torques are nearly those commanded.
 
     Raises:
         CommissioningStopped: it names the joint.
     """
-    against = np.flatnonzero(np.sum(recording.tau * recording.command, axis=0) < 0)  # NaN: not measured
+    names, tau, command = robot.model.velocity_names, recording.tau, recording.command
+    m = max(round(_AVERAGED / recording.period), 1)
+    problem = ""
+    against = np.flatnonzero(np.sum(tau * command, axis=0) < 0)  # NaN: not measured
+    torque = _ratio(_sums(tau, m), _sums(command, m), m * _MIN_COMMANDED * robot.limits.effort)
+    v = (recording.v[1:] + recording.v[:-1]) / 2 * recording.period
+    moved = _ratio(_sums(np.diff(recording.q, axis=0), m), _sums(v, m), _MIN_MOVED)
+    apart = np.abs(np.log(np.clip(torque, 1e-3, 1e3)))
+    wrong = np.abs(np.log(np.clip(moved, 1e-3, 1e3)))
     if len(against):
-        raise CommissioningStopped(
-            CommissioningStatus.BAD_MEASUREMENT,
-            f"{robot.model.velocity_names[int(against[0])]!r} reports torques against its commands",
-            recording,
-        )
+        problem = f"{names[int(against[0])]!r} reports torques against its commands"
+    elif apart.max() > np.log(_MAX_TORQUE_RATIO):
+        k = int(np.argmax(apart))
+        problem = f"{names[k]!r} reports {torque[k]:.2g} times the torque of its commands: another unit"
+    elif wrong.max() > np.log(_MAX_MOVED_RATIO):
+        k, together = int(np.argmax(wrong)), float(np.median(moved))
+        if np.abs(np.log(moved / together)).max() < np.log(_MAX_MOVED_RATIO):
+            ms = 1e3 * recording.period
+            problem = (
+                f"the joints move {together:.2g} times as far as their velocities say: the time between "
+                f"samples is likely {together * ms:.3g} ms, not {ms:.3g} ms"
+            )
+        else:
+            problem = f"{names[k]!r} moves {moved[k]:.2g} times as far as its velocity says: another unit"
+    if problem:
+        raise CommissioningStopped(CommissioningStatus.BAD_MEASUREMENT, problem, recording)
+    return [
+        f"{names[k]!r} reports {torque[k]:.2f} times the torque of its commands: the model is in its unit"
+        for k in np.flatnonzero(apart > np.log(_MAX_USUAL_TORQUE_RATIO))
+    ]
+
+
+def _sums(x: Array, m: int) -> Array:
+    """Sums of m samples each, (N - m, n)."""
+    total = np.cumsum(np.vstack([np.zeros(x.shape[1]), x]), axis=0)
+    return np.asarray(total[m:] - total[:-m])
+
+
+def _ratio(y: Array, x: Array, least: Array | float) -> Array:
+    """Slope of y over x by column; 1 where x is small, or y is not known."""
+    size = np.mean(x**2, axis=0)
+    slope = np.mean(x * y, axis=0) / np.maximum(size, 1e-300)
+    return np.asarray(np.where(np.isfinite(slope) & (np.sqrt(size) > least), slope, 1.0))
+
+
+def check_moved(robot: Robot, recording: Recording) -> None:
+    """Stop where a joint did not follow its reference.
+
+    Raises:
+        CommissioningStopped: it names the joint.
+    """
     stuck = np.flatnonzero(stuck_joints(recording))
     if len(stuck):
         k = int(stuck[0])
@@ -149,89 +189,3 @@ def check_controllers(controllers: CommissionedControllers, recording: Recording
                     f"{name} at a recorded state: {owner.status}, {owner.message}",
                 )
         owner.reset()
-
-
-def likely_cause(robot: Robot, recording: Recording) -> str:
-    """Sentence on the error of wiring or units that explains the motion until a stop; empty where none does.
-
-    Accelerations by the description are compared with the measured ones, joint by joint up to a factor, since
-    rotors and friction are not known: as described, and with a sign changed or two joints exchanged, of the
-    commands or of the encoders.
-    """
-    part = slice(-_MAX_SAMPLES, None)
-    q, v, tau = recording.q[part], recording.v[part], recording.command[part]
-    if len(q) < _MIN_SAMPLES or robot.nq != robot.nv:
-        return ""
-    names, period = robot.model.velocity_names, float(np.median(np.diff(recording.t)))
-    if text := _inconsistent(names, q, v, period):
-        return text
-    dv = np.diff(v, axis=0) / period
-    described = _explained(dv, robot.forward_dynamics(q, v, tau)[:-1])
-    best, cause = described, ""
-    for text, on_q, on_tau in _causes(names):
-        a = robot.forward_dynamics(q @ on_q, v @ on_q, tau @ on_tau) @ on_q.T
-        found = _explained(dv, a[:-1])
-        if found[0] > best[0]:
-            best, cause = found, text
-    share, lag, ratio = best
-    if share < _MIN_EXPLAINED:
-        return ""
-    if cause:
-        if described[0] > _MAX_AS_DESCRIBED * share:
-            return ""
-        return (
-            f"{cause}: {100 * share:.0f} % of the acceleration is explained so, "
-            f"{100 * described[0]:.0f} % as described"
-        )
-    if lag * period > _LONG:
-        return f"torques act about {1e3 * lag * period:.0f} ms late"
-    k = int(np.argmax(np.abs(np.log(ratio))))
-    if max(ratio[k], 1 / ratio[k]) > _MAX_RATIO:
-        return (
-            f"{names[k]!r} accelerates by {100 * ratio[k]:.2g} % of what its torques "
-            "should cause: another unit or gear, a weak drive, or a large rotor"
-        )
-    return ""
-
-
-def _inconsistent(names: tuple[str, ...], q: Array, v: Array, period: float) -> str:
-    """Sentence on a joint whose velocity is not the derivative of its position."""
-    moved = np.diff(q, axis=0)
-    left = np.sum((moved - period * (v[1:] + v[:-1]) / 2) ** 2, axis=0)
-    share = left / (np.sum(moved**2, axis=0) + 1e-12)
-    k = int(np.argmax(share * (np.ptp(q, axis=0) > 1e-3)))
-    if np.ptp(q[:, k]) <= 1e-3 or share[k] < _CONSISTENT:
-        return ""
-    return f"the velocity of {names[k]!r} is not the derivative of its position: another sign, joint or unit"
-
-
-def _causes(names: tuple[str, ...]) -> Iterator[tuple[str, Array, Array]]:
-    """Sentences, and what turns measured q, v and commands into the true ones: involutions (n, n)."""
-    n = len(names)
-    same = np.eye(n)
-    for k, name in enumerate(names):
-        flip = np.diag(np.where(np.arange(n) == k, -1.0, 1.0))
-        yield f"torques of {name!r} act in the other direction", same, flip
-        yield f"the encoder of {name!r} counts in the other direction", flip, same
-        yield f"{name!r} turns in the other direction than described", flip, flip
-    for i, j in combinations(range(n), 2):
-        order = np.arange(n)
-        order[[i, j]] = j, i
-        swap = same[order]
-        pair = f"{names[i]!r} and {names[j]!r}"
-        yield f"commands of {pair} are exchanged", same, swap
-        yield f"encoders of {pair} are exchanged", swap, same
-        yield f"joints {pair} are exchanged", swap, swap
-
-
-def _explained(dv: Array, a: Array) -> tuple[float, int, Array]:
-    """Share of accelerations (N, n) that others explain up to factors, at the best lag; lag and factors."""
-    best = (-1.0, 0, np.ones(dv.shape[1]))
-    for lag in range(min(_LAGS, len(dv) // 2)):
-        y, x = dv[lag:], a[: len(a) - lag]
-        y, x = y - y.mean(axis=0), x - x.mean(axis=0)
-        yy, xx, xy = (np.sum(one, axis=0) + 1e-12 for one in (y * y, x * x, x * y))
-        share = float(np.mean(np.clip(xy, 0, None) ** 2 / (xx * yy)))
-        if share > best[0]:
-            best = share, lag, np.maximum(xy / xx, 1e-6)
-    return best

@@ -14,6 +14,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.commissioning import checks
 from helicoid.commissioning.controllers import (
+    SAFE_FREQUENCY,
     CommissionedControllers,
     computed_torque,
     joint_impedance,
@@ -22,10 +23,10 @@ from helicoid.commissioning.controllers import (
     tip,
     tracking_mpc,
 )
-from helicoid.commissioning.delay import loop_delay
+from helicoid.commissioning.delay import inertia_uncertainty, loop_delay
+from helicoid.commissioning.first_motion import FirstMotion
 from helicoid.commissioning.margins import allowed_frequency, worst_margins
 from helicoid.commissioning.motions import (
-    FirstMotion,
     MotionSettings,
     dither_amplitude,
     planned_motion,
@@ -34,8 +35,11 @@ from helicoid.commissioning.motions import (
     unchecked_collisions,
 )
 from helicoid.commissioning.plant import CheckedPlant
-from helicoid.commissioning.recording import Recording, record
-from helicoid.commissioning.result import RECORD, Commissioning, CommissioningStep
+from helicoid.commissioning.plant.motion import record
+from helicoid.commissioning.plant.recording import Recording
+from helicoid.commissioning.plant.way_back import bring_back
+from helicoid.commissioning.plant.wiring import likely_error
+from helicoid.commissioning.result import RECORD, Commissioning, CommissioningStep, remove_former
 from helicoid.commissioning.status import CommissioningStatus, CommissioningStopped
 from helicoid.commissioning.validation import observer_thresholds, validate
 from helicoid.errors import HelicoidError, InputError
@@ -164,14 +168,10 @@ class _Procedure:
             self._controllers()
             result.message = "the identified model was validated, and the controllers have their margins"
         except CommissioningStopped as stopped:
-            result.status, result.message = stopped.status, str(stopped)
+            result.status, result.message = stopped.status, self._reason(stopped)
             if stopped.recording is not None and len(stopped.recording):
                 stopped.recording.save(result.out / "stopped.npz")
                 result.recordings["stopped"] = stopped.recording
-                if stopped.status in _OF_THE_MOTION and (
-                    cause := checks.likely_cause(self.robot, stopped.recording)
-                ):
-                    result.message += f"; likely {cause}"
         except KeyboardInterrupt:
             result.status, result.message = CommissioningStatus.INTERRUPTED, "the robot was braked"
             raise
@@ -205,6 +205,7 @@ class _Procedure:
         assert self.result.delay is not None
         again = not self.result.delay.measured
         recording = self._recorded("excitation", lambda start: self._tracked(settings, start, 0.25, again))
+        self.result.notes.extend(checks.check_measured(self.robot, recording))
         checks.check_moved(self.robot, recording)
         delay = self.result.delay = loop_delay(recording) if again else self.result.delay
         if not delay.measured:
@@ -221,6 +222,7 @@ class _Procedure:
         """A motion that is not fitted."""
         settings = MotionSettings("validation", self.speed, 0.8, 0.7 * self.duration, 4, self.seed + 2, 20)
         recording = self._recorded("validation", lambda start: self._tracked(settings, start, 0.55))
+        checks.check_measured(self.robot, recording)
         checks.check_moved(self.robot, recording)
         assert self.result.identification is not None
         found = self.result.validation = validate(self.result.identification, recording)
@@ -241,7 +243,8 @@ class _Procedure:
         self.tell("Controllers", 0.7)
         frequency = self._frequency()
         result.frequency = frequency
-        result.margins = worst_margins(frequency, result.delay.seconds, period)
+        result.uncertainty = self._uncertainty()
+        result.margins = worst_margins(frequency, result.delay.seconds, period, result.uncertainty)
         inertia = joint_inertia(robot, recording.q[:: max(len(recording) // 200, 1)])
         tool, note = task_space(robot, self.frame, 0.5 * frequency)
         result.notes.extend([note] if note else [])
@@ -287,14 +290,29 @@ class _Procedure:
         tell = self._telling(settings.name.capitalize(), done + 0.08, done + 0.15)
         w = None
         if random:
-            inertia = joint_inertia(self.robot, motion.q) + joint_inertia(robot, motion.q)
+            inertia = 2 * joint_inertia(robot, motion.q)  # of the commands' unit
             amplitude = dither_amplitude(self.robot, inertia, self.plant.period)
             w = random_torques(robot, amplitude, len(rows[0]), self.seed)
-        return record(self.robot, self.plant, law, rows, w, tell)
+        try:
+            return record(self.robot, self.plant, law, rows, w, tell)
+        except CommissioningStopped as stopped:
+            cautious = computed_torque(robot, min(self._frequency(), SAFE_FREQUENCY), self.plant.period)
+            stopped.place = bring_back(self.robot, self.plant, motion, cautious, stopped)
+            raise
+
+    def _reason(self, stopped: CommissioningStopped) -> str:
+        """Message of a stop, its likely cause, and where the arm is."""
+        parts, recording = [str(stopped)], stopped.recording
+        if stopped.status in _OF_THE_MOTION and recording is not None:
+            error = likely_error(self.robot, recording) if stopped.braked is None else stopped.braked.error
+            parts += [f"likely {error.text}"] if error is not None else []
+        return "; ".join([*parts, *([stopped.place] if stopped.place else [])])
 
     def _check_settings(self) -> None:
-        """With `resume`, the recordings in the folder must be of the same settings."""
+        """With `resume`, the recordings in the folder must be of the same settings; else they are removed."""
         path = self.result.out / RECORD
+        if not self.resume:
+            remove_former(self.result.out)
         if self.resume and path.exists():
             try:
                 found = json.loads(path.read_text("utf-8"))
@@ -313,6 +331,10 @@ class _Procedure:
         if recording is None:
             recording = move(self.plant.measure().q)
             recording.save(path)
+        elif recording.q.shape[1] != self.robot.nq:
+            raise InputError(
+                f"{path}: of {recording.q.shape[1]} joints; {self.robot.name!r} has {self.robot.nq}"
+            )
         self.result.recordings[name] = recording
         return recording
 
@@ -352,14 +374,21 @@ class _Procedure:
             CommissioningStopped: no useful one has the margins.
         """
         assert self.result.delay is not None
-        delay = self.result.delay.seconds
-        frequency = allowed_frequency(delay, self.plant.period, self.max_frequency)
+        delay, uncertainty = self.result.delay.seconds, self._uncertainty()
+        frequency = allowed_frequency(delay, self.plant.period, self.max_frequency, uncertainty)
         if not frequency:
             raise CommissioningStopped(
                 CommissioningStatus.DOUBTFUL_CONTROLLER,
-                f"with a delay of {1e3 * delay:.0f} ms no joint loop has sufficient margins",
+                f"with a delay of {1e3 * delay:.0f} ms, and joints that answer torques {1 + uncertainty:.2g} "
+                "times as strongly as modelled, no joint loop has sufficient margins",
             )
         return frequency
+
+    def _uncertainty(self) -> float:
+        """Relative error of the modelled inertia that the margins cover."""
+        assert self.result.delay is not None
+        q = self.result.recordings["first_motion"].q
+        return inertia_uncertainty(self.result.robot, q, self.result.delay)
 
     def _telling(self, what: str, begin: float, end: float) -> Callable[[float], None]:
         return lambda done: self.tell(what, begin + done * (end - begin))

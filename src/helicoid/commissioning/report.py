@@ -11,7 +11,6 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.commissioning.delay import MIN_PEAK
 from helicoid.commissioning.margins import (
-    INERTIA_UNCERTAINTY,
     MIN_GAIN_MARGIN,
     MIN_PHASE_MARGIN,
     integral_gain,
@@ -221,7 +220,7 @@ def _loop(result: Commissioning) -> str:
             "<div class='card'>"
             + _table(["joint loops", "worst case", "wanted"], rows)
             + "<p class='soft'>Of the identified model with the measured delay and the zero-order hold, for "
-            f"an inertia {100 * INERTIA_UNCERTAINTY:.0f} % larger or smaller than identified.</p></div>"
+            f"an inertia {100 * result.uncertainty:.0f} % larger or smaller than identified.</p></div>"
         )
     figure = (
         '<figure class="card"><figcaption>Response of the velocities to a random torque</figcaption>'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from helicoid._typing import Array
 from helicoid.commissioning.controllers import CommissionedControllers
 from helicoid.commissioning.delay import LoopDelay
 from helicoid.commissioning.margins import LoopMargins
-from helicoid.commissioning.recording import Recording
+from helicoid.commissioning.plant.recording import Recording
 from helicoid.commissioning.status import CommissioningStatus
 from helicoid.commissioning.validation import Validation
 from helicoid.errors import HelicoidError
@@ -48,7 +49,8 @@ class Commissioning:
         delay: of the loop.
         identification: of the last model, a result of `hc.identify`.
         validation: predictions and tracking of a motion that was not fitted.
-        frequency: ω of the joint loops (rad/s); `margins` are theirs.
+        frequency: ω of the joint loops (rad/s); `margins` are theirs, for an inertia that is wrong by a share
+            `uncertainty`.
         detects: least torque from outside that the observer detects at each joint (N·m, N).
         controllers: None where the procedure stopped before.
         settings: of the motions.
@@ -66,6 +68,7 @@ class Commissioning:
     identification: Identification | None = None
     validation: Validation | None = None
     frequency: float = 0.0
+    uncertainty: float = 0.0
     margins: LoopMargins | None = None
     detects: Array = field(default_factory=lambda: np.zeros(0))
     controllers: CommissionedControllers | None = None
@@ -121,6 +124,14 @@ class Commissioning:
     def __repr__(self) -> str:
         done = ", ".join(one.name for one in self.steps) or "nothing"
         return f"Commissioning({self.nominal.name!r}, {self.status}: {self.message}; completed: {done})"
+
+
+def remove_former(out: Path) -> None:
+    """Remove what a former commissioning left in a folder: files of different runs must not be mixed."""
+    recordings = [f"{name}.npz" for name in ("first_motion", "excitation", "validation", "stopped")]
+    for name in (*recordings, "identified.urdf", "identification.html", RECORD, REPORT):
+        with suppress(OSError):
+            (out / name).unlink()
 
 
 def _plain(value: Any) -> Any:

@@ -39,15 +39,20 @@ class CommissioningStatus(str, Enum):
 class CommissioningStopped(HelicoidError):
     """Ends the procedure.
 
-    `recording` holds the samples of the motion until then, if there are any, and `held` the torque (nv) that
-    holds the braked robot beside what the law knows.
+    `recording` holds the samples of the motion until then, if there are any, `braked` how the brake ended,
+    and `place` says where the arm is.
     """
 
     def __init__(
-        self, status: CommissioningStatus, message: str, recording: Any = None, held: Any = None
+        self,
+        status: CommissioningStatus,
+        message: str,
+        recording: Any = None,
+        braked: Any = None,
+        place: str = "",
     ) -> None:
         super().__init__(message)
-        self.status, self.recording, self.held = status, recording, held
+        self.status, self.recording, self.braked, self.place = status, recording, braked, place
 
 
 _REMEDIES = {

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import norm
 
 from helicoid._typing import Array
 from helicoid.commissioning.controllers import momentum_observer
-from helicoid.commissioning.recording import Recording
+from helicoid.commissioning.plant.recording import Recording
 from helicoid.commissioning.status import CommissioningStatus, CommissioningStopped
 from helicoid.control import MomentumObserver
 from helicoid.identification.logs.filtering import low_pass
@@ -21,6 +22,7 @@ MAX_RELATIVE_ERROR = 0.25  # of the torque, at a joint whose interval does not c
 FLOOR_FACTOR = 1.5  # of the observer's largest residual on a motion without contact
 
 _CALIBRATED_SHARE = 0.6  # of the motion; alarms are counted on the rest
+_NORMAL_PER_MEDIAN = 1.4826  # standard deviation over the median absolute deviation
 _SETTLING = 5.0  # time constants of the observer at the start that count for nothing
 
 
@@ -57,8 +59,8 @@ def validate(result: Identification, recording: Recording) -> Validation:
     """
     log = recording.log("validation motion")
     predicted = result.predict(log)
-    lower, upper = result.prediction_interval(log, LEVEL)
     assert log.tau is not None
+    lower, upper = interval(result, log)
     error = recording.error()
     smooth = low_pass(log.tau, log.rate, result.cutoff)  # feedback of the velocities' noise is no model error
     found = Validation(
@@ -89,6 +91,28 @@ def validate(result: Identification, recording: Recording) -> Validation:
     return found
 
 
+def interval(result: Identification, log: Log) -> tuple[Array, Array]:
+    """Bounds of the measured torques of a log (N, nv) at a probability of `LEVEL`, for its own noise.
+
+    Under feedback the noise of the torques is that of the velocities times the gains, which have changed with
+    the model since the log that was fitted: `prediction_interval` has the noise of that one.
+    """
+    assert log.tau is not None
+    lower, upper = result.prediction_interval(log, LEVEL)
+    fitted = [_above(one.tau, one.rate, result.cutoff) for one in result.logs if one.tau is not None]
+    own, before = _above(log.tau, log.rate, result.cutoff), np.sqrt(np.mean(np.square(fitted), axis=0))
+    reach = float(norm.ppf((1 + LEVEL) / 2))
+    square = ((upper - lower) / 2) ** 2 + reach**2 * (own**2 - before**2)
+    half, middle = np.sqrt(np.maximum(square, (reach * own) ** 2)), (lower + upper) / 2
+    return middle - half, middle + half
+
+
+def _above(tau: Array, rate: float, cutoff: float | None) -> Array:
+    """Robust standard deviation of torques (N, nv) above a cutoff (Hz)."""
+    x = tau - low_pass(tau, rate, cutoff)
+    return np.asarray(_NORMAL_PER_MEDIAN * np.median(np.abs(x - np.median(x, axis=0)), axis=0))
+
+
 def described_torque(result: Identification, log: Log) -> Array:
     """Torques (N, nv) that the description predicts along a log, with the motion filtered alike."""
     from helicoid.identification.logs.preparation import motion
@@ -103,7 +127,7 @@ def described_torque(result: Identification, log: Log) -> Array:
 def noise(x: Array) -> Array:
     """Standard deviation of the white noise of samples (N, n), from their second differences."""
     second = np.diff(x, 2, axis=0)
-    return np.asarray(1.4826 * np.median(np.abs(second), axis=0) / np.sqrt(6.0) + 1e-12)
+    return np.asarray(_NORMAL_PER_MEDIAN * np.median(np.abs(second), axis=0) / np.sqrt(6.0) + 1e-12)
 
 
 @dataclass(frozen=True, eq=False)

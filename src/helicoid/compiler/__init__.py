@@ -10,8 +10,9 @@ Functions
     row_major, from_row_major    matrices as columns in NumPy's order, and back
 
 Loops after straight-line code, for large functions
-    MatrixProgram           a head, and steps on matrices: MapColumns, SumToParents, Zero, Product,
-                            AddDiagonal, Articulate, Solve
+    MatrixProgram           a head, and steps on matrices: MapColumns, SumToParents, SumFromParents,
+                            Zero, Product, AddDiagonal, Articulate, Solve, Invert, Multiply,
+                            MultiplyRow; SOLVE_OPERATIONS of one element
 
 Settings
     set_compile, compile_is_on, set_num_threads, get_num_threads, open_cache
@@ -56,17 +57,22 @@ if TYPE_CHECKING:
     from helicoid.compiler.code.c_names import distinct_identifiers as distinct_identifiers
     from helicoid.compiler.code.c_source import c_source as c_source
     from helicoid.compiler.code.c_source import optimisation_pragma as optimisation_pragma
+    from helicoid.compiler.code.matrix_program import SOLVE_OPERATIONS as SOLVE_OPERATIONS
     from helicoid.compiler.code.matrix_program import AddDiagonal as AddDiagonal
     from helicoid.compiler.code.matrix_program import Articulate as Articulate
     from helicoid.compiler.code.matrix_program import MapColumns as MapColumns
     from helicoid.compiler.code.matrix_program import MatrixProgram as MatrixProgram
+    from helicoid.compiler.code.matrix_program import MultiplyRow as MultiplyRow
     from helicoid.compiler.code.matrix_program import Product as Product
     from helicoid.compiler.code.matrix_program import Solve as Solve
     from helicoid.compiler.code.matrix_program import Step as Step
+    from helicoid.compiler.code.matrix_program import SumFromParents as SumFromParents
     from helicoid.compiler.code.matrix_program import SumToParents as SumToParents
     from helicoid.compiler.code.matrix_program import Zero as Zero
     from helicoid.compiler.code.program import Program as Program
     from helicoid.compiler.code.program import UnsupportedOperation as UnsupportedOperation
+    from helicoid.compiler.code.tree_inverse import Invert as Invert
+    from helicoid.compiler.code.tree_inverse import Multiply as Multiply
     from helicoid.compiler.evaluation.compiled import compile_is_on as compile_is_on
     from helicoid.compiler.evaluation.compiled import set_compile as set_compile
     from helicoid.compiler.export.c_library import Precision as Precision

@@ -17,9 +17,10 @@ from functools import cached_property
 import casadi as ca
 
 from helicoid.compiler.code.program import Program
+from helicoid.compiler.code.tree_inverse import Invert, Multiply, Range, Tree
 
-Range = tuple[int, int]  # from the first to before the second
-FACTOR_COLUMNS = 8  # of the result of `Articulate`: U / D, 1 / D, and one more for whole vectors
+FACTOR_COLUMNS = 8  # of the result of `Articulate`: U / D, 1 / D, and U / D times S of the row before
+SOLVE_OPERATIONS = 49  # of `Solve` for each row and column
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,28 @@ class SumToParents:
 
     target: str
     parents: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class SumFromParents:
+    """target[:, k] = target[:, parents[k]] + Σ source[:, i] over the columns i with own[i] = k.
+
+    From the first column to the last; a negative parent is none. One more column of the target is zero.
+    """
+
+    target: str
+    source: str
+    own: tuple[int, ...]
+    parents: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class MultiplyRow:
+    """target = row matrix, with a square matrix."""
+
+    target: str
+    row: str
+    matrix: str
 
 
 @dataclass(frozen=True)
@@ -110,11 +133,7 @@ class Articulate:
     @property
     def ends(self) -> tuple[int, ...]:
         """Of each row the first one after it that does not descend from it."""
-        ends = list(range(1, len(self.parents) + 1))
-        for row in reversed(range(len(ends))):
-            if self.parents[row] >= 0:
-                ends[self.parents[row]] = max(ends[self.parents[row]], ends[row])
-        return tuple(ends)
+        return Tree.of(self.parents).ends
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -138,7 +157,19 @@ class Solve:
     factors: Articulate
 
 
-Step = MapColumns | SumToParents | Zero | Product | AddDiagonal | Articulate | Solve
+Step = (
+    MapColumns
+    | SumToParents
+    | SumFromParents
+    | Zero
+    | Product
+    | AddDiagonal
+    | Articulate
+    | Solve
+    | Invert
+    | Multiply
+    | MultiplyRow
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,6 +235,11 @@ class MatrixProgram:
                 return step.program.n_operations * self.matrices[name][name not in step.transposed]
             case SumToParents():
                 return self.matrices[step.target][0] * sum(parent >= 0 for parent in step.parents)
+            case SumFromParents():
+                return self.matrices[step.target][0] * len(step.own)
+            case MultiplyRow():
+                n = self.matrices[step.row][1]
+                return n * (2 * n - 1)
             case Product():
                 pairs = sum(end - start for row in step.columns for start, end in row)
                 return pairs * (2 * self.matrices[step.right][0] - 1)
@@ -211,6 +247,8 @@ class MatrixProgram:
                 return self.matrices[step.target][1]
             case Zero():
                 return 0
+            case Invert() | Multiply():
+                return step.n_operations
             case Articulate(at=at, parents=parents):
                 own, passed_on = sum(k >= 0 for k in at), sum(parent >= 0 for parent in parents)
                 return len(parents) * (66 + 11 + 8) + 36 * (own + 2 * passed_on)
@@ -218,7 +256,7 @@ class MatrixProgram:
                 n = len(step.factors.parents)
                 columns = sum(self.matrices[name][1] for name in step.targets)
                 # Of the inverse, which is symmetric, half.
-                return 49 * n * columns + 49 * n * (n + 1) // 2
+                return SOLVE_OPERATIONS * n * columns + SOLVE_OPERATIONS * n * (n + 1) // 2
 
 
 def straight_line(inputs: Sequence[ca.SX], outputs: Sequence[ca.SX]) -> Program:

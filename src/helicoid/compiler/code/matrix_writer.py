@@ -11,11 +11,22 @@ from helicoid.compiler.code.matrix_program import (
     Articulate,
     MapColumns,
     MatrixProgram,
+    MultiplyRow,
     Product,
     Solve,
     Step,
+    SumFromParents,
     SumToParents,
     Zero,
+)
+from helicoid.compiler.code.tree_inverse import (
+    Blocks,
+    Invert,
+    Multiply,
+    Tree,
+    factor_tables,
+    inverse_tables,
+    product_tables,
 )
 from helicoid.compiler.code.writer import SCALAR, VECTOR, Writer, batch_driver
 
@@ -44,12 +55,20 @@ class MatrixWriter:
         self._place_targets()
         self._n_elements = _rounded(self._head.schedule.n_slots)
         self._solutions = {}
+        self._factors: dict[int, list[int]] = {}  # scratch of each `Invert`
+        self._blocks = Blocks.of(lanes, self._pack)
         self._branches_at = 0
         for k, step in enumerate(program.steps):
             if isinstance(step, Solve):
                 size = program.matrices[step.inverse][0] * self._strides[step.inverse]
                 self._solutions[k] = self._reserve(size)
                 self._branches_at = self._reserve(len(_branches(step.factors)) * _BRANCH_VECTORS * self._pack)
+            elif isinstance(step, Invert):
+                n, depth = len(step.parents), max(Tree.of(step.parents).depths)
+                width, stride = self._whole(n), self._whole(depth + 1)
+                self._factors[k] = [
+                    self._reserve(size) for size in (n * stride + self._pack, *2 * [n * width])
+                ]
         n_head = len(program.head.outputs)
         names = list(program.matrices)
         sizes = [self._rows(name) * self._stride(name) for name in names]
@@ -62,6 +81,7 @@ class MatrixWriter:
                 self._places[name] = self._solutions[k] + first
             elif name not in program.results:
                 self._places[name] = self._reserve(size)
+        self._tables = {} if self.flavour.vector else self._constants(names[:n_head])
         vectors = [
             sum(w.program.input_sizes) + sum(w.program.output_sizes) + w.schedule.n_slots for w in self._maps
         ]
@@ -103,7 +123,12 @@ class MatrixWriter:
         }
         places = {**results, **{name: f"w + {at}" for name, at in self._places.items()}}
         element = "hc_v" if vector else "double"
-        pointers = "\n  ".join(f"{element} *const m_{name} = {place};" for name, place in places.items())
+        pointers = "\n  ".join(
+            f"static const double m_{name}[] = {{{', '.join(self._tables[name])}}};"
+            if name in self._tables
+            else f"{element} *const m_{name} = {place};"
+            for name, place in places.items()
+        )
         steps = "\n  ".join(
             line for number, step in enumerate(self.program.steps) for line in self._step(number, step)
         )
@@ -123,13 +148,20 @@ class MatrixWriter:
                 f"{{ {y} {constants} }}",
             )
         else:
-            names = [f"m_{name}" for name in list(self.program.matrices)[: len(self.program.head.outputs)]]
+            matrices = list(self.program.matrices)[: len(self.program.head.outputs)]
+            names = ["0" if name in self._tables else f"m_{name}" for name in matrices]
             body = (
                 "static void scalar(const double *const *in, double *const *out, void *work) {\n"
                 f"  double *w = work;\n  {pointers}\n  double *const head[] = {{{', '.join(names)}}};\n"
                 f"  {{ double *const *out = head; (void)out; {calls} }}\n  {steps}\n  {copies}\n}}\n"
             )
         return "\n".join([self._runtime(), *map(_called_as_one, self._maps), body])
+
+    def _constants(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """Matrices of the head that are constant: tables rather than scratch that each call fills."""
+        head, results = self._head, self.program.results
+        found = {name: k for k, name in enumerate(names) if name not in results and head.place_in_table(k)}
+        return {name: head.tables[k] for name, k in found.items()}
 
     def _place_targets(self) -> None:
         """Rows of targets that are solved together: next to each other, each of whole vectors."""
@@ -154,7 +186,11 @@ class MatrixWriter:
         return self._strides.get(name, self.program.matrices[name][1])
 
     def _padded(self, name: str) -> int:
-        return -(-self.program.matrices[name][1] // self._pack) * self._pack
+        return self._whole(self.program.matrices[name][1])
+
+    def _whole(self, n: int) -> int:
+        """The elements of whole vectors that hold n."""
+        return -(-n // self._pack) * self._pack
 
     def _runtime(self) -> str:
         """The functions of `matrix_steps.h` for this kind."""
@@ -162,7 +198,9 @@ class MatrixWriter:
         element, pack = ("hc_v", "1") if self.flavour.vector else ("double", "HC_LANES")
         return (
             f"#define HC_STEP(name) {kind}_##name\n#define HC_ELEMENT {element}\n#define HC_PACK {pack}\n"
-            '#include "matrix_steps.h"\n#undef HC_STEP\n#undef HC_ELEMENT\n#undef HC_PACK'
+            f"#define HC_ROWS {self._blocks.rows}\n#define HC_VECTORS {self._blocks.vectors}\n"
+            '#include "matrix_steps.h"\n#undef HC_STEP\n#undef HC_ELEMENT\n#undef HC_PACK\n'
+            "#undef HC_ROWS\n#undef HC_VECTORS"
         )
 
     def _step(self, number: int, step: Step) -> Iterator[str]:
@@ -176,6 +214,13 @@ class MatrixWriter:
                     f"{{ static const int parents[] = {_table(parents)};"
                     f" {kind}_sum_to_parents(m_{target}, {rows}, {columns}, parents); }}"
                 )
+            case SumFromParents(target, source, own, parents):
+                given = f"m_{target}, {self._rows(target)}, {len(parents)}, m_{source}, {len(own)}"
+                tables = f"own[] = {_table(own)}, parents[] = {_table(parents)}"
+                yield f"{{ static const int {tables}; {kind}_sum_from_parents({given}, own, parents); }}"
+            case MultiplyRow(target, row, matrix):
+                rows, stride = self._rows(matrix), self._stride(matrix)
+                yield f"{kind}_multiply_row(m_{target}, m_{row}, m_{matrix}, {rows}, {stride});"
             case Zero(target):
                 rows, columns = self.program.matrices[target]
                 if columns == self._stride(target):
@@ -200,6 +245,24 @@ class MatrixWriter:
                 where = f"w + {self._solutions[number]}, {rows}, {stride}"
                 rest = f"m_{factors.target}, m_{factors.subspaces}, w + {self._branches_at}"
                 yield f"{{ {_tree(factors)} {kind}_solve({where}, {rest}, tree, {unit}); }}"
+
+            case Invert():
+                yield from self._invert(step, self._factors[number])
+            case Multiply(target, left, right, parents):
+                tables, count = product_tables(parents, self._blocks)
+                given = f"m_{target}, {len(parents)}, m_{left}, {self._stride(left)}, m_{right}"
+                yield f"{{ {tables} {kind}_multiply({given}, blocks, {count}, terms); }}"
+
+    def _invert(self, step: Invert, scratch: Sequence[int]) -> Iterator[str]:
+        kind, n = self.flavour.name, len(step.parents)
+        H, W, V = (f"w + {at}" for at in scratch)
+        width, stride = self._whole(n), self._whole(max(Tree.of(step.parents).depths) + 1)
+        given = f"m_{step.forces}, m_{step.subspaces}, m_{step.diagonal}"
+        yield f"{{ {factor_tables(step)}"
+        yield f"  {kind}_factor_tree({H}, {stride}, {W}, {V}, {width}, {n}, {given}, tree); }}"
+        tables, count = inverse_tables(step.parents, self._blocks)
+        where = f"m_{step.target}, {n}, {V}, {W}, {width}"
+        yield f"{{ {tables} {kind}_symmetric_product({where}, blocks, {count}, terms); }}"
 
     def _map(self, step: MapColumns) -> Iterator[str]:
         writer = self._maps[self._mapped.index(step)]

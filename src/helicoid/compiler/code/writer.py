@@ -108,6 +108,7 @@ class Writer:
         self.program = program = shortened(program) if flavour.vector else program
         self.flavour, self.lanes = flavour, lanes
         self.schedule: Schedule = schedule(program, angles_at_once=1 if flavour.vector else lanes)
+        self.tables: dict[int, list[str]] = {}  # outputs that are tables of constants, which nobody assigns
         self._input_starts = _starts(program.input_sizes)
         self._output_starts = _starts(program.output_sizes)
         self._names = [named(program, number) for number in range(len(program.values))]
@@ -247,9 +248,19 @@ class Writer:
             if name in self._angle_names:
                 yield f"const {kind} {_variable(name)} = {function}{suffix}({self._operands[angle]});"
 
+    def place_in_table(self, output: int) -> bool:
+        """Leave an output out of what is assigned if all of it is constant: its numbers are in `tables`."""
+        values = [self.program.values[number] for number in self.program.outputs[output]]
+        if any(value.operation != CONSTANT for value in values):
+            return False
+        self.tables[output] = [self.flavour.literal(value.constant) for value in values]
+        return True
+
     def constant_outputs(self) -> Iterator[str]:
         """Assignments of the constant output elements."""
         for output, elements in enumerate(self.program.outputs):
+            if output in self.tables:
+                continue
             values = [self.program.values[number] for number in elements]
             literals = [self.flavour.literal(v.constant) if v.operation == CONSTANT else "" for v in values]
             place = f"(y + {self._output_starts[output]})" if self.flavour.vector else f"out[{output}]"

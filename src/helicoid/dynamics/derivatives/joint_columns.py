@@ -29,7 +29,7 @@ from helicoid.dynamics.derivatives.recursive import (
     joint_forces,
     passive_derivatives,
 )
-from helicoid.dynamics.physics import Physics, symmetric
+from helicoid.dynamics.physics import Moments, Physics, rigid_inertia_times, symmetric
 from helicoid.dynamics.recursions.aba import ties_branches
 from helicoid.dynamics.recursions.composites.composite import (
     Composite,
@@ -38,6 +38,7 @@ from helicoid.dynamics.recursions.composites.composite import (
     motion_cross,
 )
 from helicoid.dynamics.recursions.composites.mass_distribution import (
+    Distribution,
     distribution,
     distribution_to_parent,
     rotational,
@@ -121,44 +122,75 @@ def poses_and_motion(
     return {**head, "V": ca.horzcat(*twists), "A": ca.horzcat(*accelerations)}
 
 
-def bodies(moving: bool = True, inertia: bool = False) -> Stage:
+def bodies(moving: bool = True, inertia: bool = False, mass: bool = False) -> Stage:
     """Mass distribution, momentum and wrench of a body in the common frame, from its pose, π, V and A.
 
-    With `inertia` its spatial inertia too, row by row; alone unless it is `moving`.
+    With `inertia` its spatial inertia too, row by row; unless it is `moving`, that or the mass distribution.
+    With `mass` the mass distribution once more, for `accelerated`.
     """
     pose, pi = ca.SX.sym("pose", 12), ca.SX.sym("pi", 13)
-    mass = distribution_to_parent(distribution(pi), ca.reshape(pose[:9], 3, 3).T, pose[9:])
-    added = {"inertia": _packed_inertia(mass)} if inertia else {}
+    own = distribution_to_parent(distribution(pi), ca.reshape(pose[:9], 3, 3).T, pose[9:])
+    added = {"inertia": _packed_inertia(own)} if inertia else {}
     if not moving:
-        return Stage({"pose": pose, "pi": pi}, added)
+        return Stage({"pose": pose, "pi": pi}, added or {"composite": _packed_mass(own)})
+    if mass:
+        added["mass"] = _packed_mass(own)
     V, A = ca.SX.sym("V", 6), ca.SX.sym("A", 6)
     none = ca.SX(6, 1)
-    composites, wrenches = bodies_in_motion([BodyMotion(V, A, none, none, none, none)], [_parameters(*mass)])
+    composites, wrenches = bodies_in_motion([BodyMotion(V, A, none, none, none, none)], [_parameters(*own)])
     body = composites[0]
-    packed = ca.vertcat(_packed_mass(mass), body.p, ca.vec(body.N), wrenches[0])
+    packed = ca.vertcat(_packed_mass(own), body.p, ca.vec(body.N), wrenches[0])
     return Stage({"pose": pose, "pi": pi, "V": V, "A": A}, {"composite": packed, **added})
 
 
-def columns(sign: float = 1.0) -> Stage:
+def forces() -> Stage:
+    """F = I S of a velocity, from S and the mass distribution of the composite body."""
+    S, packed = ca.SX.sym("S", 6), ca.SX.sym("composite", 10)
+    return Stage({"S": S, "composite": packed}, {"F": _times_inertia(packed, S)})
+
+
+def forces_and_torques() -> Stage:
+    """The same F, and what is left of a torque when S has borne the wrench of the composite body."""
+    S, packed, torque = ca.SX.sym("S", 6), ca.SX.sym("composite", 28), ca.SX.sym("torque")
+    outputs = {"F": _times_inertia(packed, S), "rest": torque - ca.dot(S, packed[22:])}
+    return Stage({"S": S, "composite": packed, "torque": torque}, outputs)
+
+
+def joint_acceleration() -> Stage:
+    """S a of a velocity."""
+    S, a = ca.SX.sym("S", 6), ca.SX.sym("a")
+    return Stage({"S": S, "a": a}, {"S_a": S * a})
+
+
+def accelerated() -> Stage:
+    """The wrench that one more acceleration of a body needs."""
+    mass, A = ca.SX.sym("mass", 10), ca.SX.sym("A_a", 6)
+    return Stage({"mass": mass, "A_a": A}, {"wrench": _times_inertia(mass, A)})
+
+
+def columns(sign: float = 1.0, accelerated: bool = False) -> Stage:
     """The columns of a velocity, from S, the composite body, V, and V_p and A_p of the parent.
 
-    With `sign` = -1 they are those of -∂τ/∂q and -∂τ/∂v.
+    With `sign` = -1 they are those of -∂τ/∂q and -∂τ/∂v. With `accelerated` joints, A_a is added to A_p and a
+    `wrench` to that of the composite body; F is not among the columns, since it was needed before.
     """
     S, packed = ca.SX.sym("S", 6), ca.SX.sym("composite", 28)
-    mass = packed[0], packed[1:4], symmetric(_upper(packed[4:10]))
-    V, V_p, A_p = (ca.SX.sym(name, 6) for name in ("V", "V_p", "A_p"))
+    mass = _unpacked_mass(packed)
+    V, V_p, A_p, A_a, wrench = (ca.SX.sym(name, 6) for name in ("V", "V_p", "A_p", "A_a", "wrench"))
     Ψd = motion_cross(V_p, S)
-    Ψdd = motion_cross(A_p, S) + motion_cross(V_p, Ψd)
+    A, f = (A_p + A_a, packed[22:] + wrench) if accelerated else (A_p, packed[22:])
+    Ψdd = motion_cross(A, S) + motion_cross(V_p, Ψd)
     state = BodyMotion(V, V, S, Ψd, Ψdd, Ψd + motion_cross(V, S))
     composite = Composite(mass, packed[10:13], ca.reshape(packed[13:22], 3, 3))
-    forces = joint_forces(state, composite, packed[22:])
+    forces = joint_forces(state, composite, f)
+    added = {"A_a": A_a, "wrench": wrench} if accelerated else {}
     return Stage(
-        {"S": S, "composite": packed, "V": V, "V_p": V_p, "A_p": A_p},
+        {"S": S, "composite": packed, "V": V, "V_p": V_p, "A_p": A_p, **added},
         {
             "P": ca.vertcat(sign * forces.G, sign * forces.F),
             "T_q": ca.vertcat(Ψd[:3], Ψdd),
             "T_v": ca.vertcat(S[:3], state.Ψd_plus_Sd),
-            "F": forces.F,
+            **({} if accelerated else {"F": forces.F}),
             "F_q": sign * forces.F_q,
             "F_v": sign * forces.F_v,
         },
@@ -196,12 +228,21 @@ def _parameters(m: Expression, h: Expression, Σ: Expression) -> Expression:
     return ca.vertcat(m, h, *(I[i, j] for i, j in _UPPER), ca.diag(Σ))
 
 
-def _packed_mass(mass: tuple[Expression, Expression, Expression]) -> Expression:
+def _packed_mass(mass: Distribution) -> Expression:
     m, h, Σ = mass
     return ca.vertcat(m, h, *(Σ[i, j] for i, j in _UPPER))
 
 
-def _packed_inertia(mass: tuple[Expression, Expression, Expression]) -> Expression:
+def _times_inertia(packed: Expression, X: Expression) -> Expression:
+    m, h, Σ = _unpacked_mass(packed)
+    return rigid_inertia_times(Moments(m, h, rotational(Σ)), X)
+
+
+def _unpacked_mass(packed: Expression) -> Distribution:
+    return packed[0], packed[1:4], symmetric(_upper(packed[4:10]))
+
+
+def _packed_inertia(mass: Distribution) -> Expression:
     m, h, Σ = mass
     across = so3.hat(h)
     top, bottom = ca.horzcat(rotational(Σ), across), ca.horzcat(-across, m * ca.SX.eye(3))

@@ -7,20 +7,25 @@ friction that couple velocities: the functions return None for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
 
 from helicoid._typing import Expression
 from helicoid.compiler import (
+    SOLVE_OPERATIONS,
     AddDiagonal,
     Articulate,
+    Invert,
     MapColumns,
     MatrixProgram,
+    Multiply,
+    MultiplyRow,
     Product,
     Solve,
     Step,
+    SumFromParents,
     SumToParents,
     Zero,
     native_lanes,
@@ -29,12 +34,14 @@ from helicoid.dynamics.derivatives import joint_columns
 from helicoid.dynamics.derivatives.recursive import passive_derivatives
 from helicoid.dynamics.physics import Physics
 from helicoid.dynamics.recursions.aba import forward_dynamics, ties_branches
+from helicoid.dynamics.recursions.rnea import passive_torque
 from helicoid.model.model import Model
 
 _MIN_VELOCITIES = 12  # from which loops are as fast as straight-line code, on chains and humanoids
+_SPEED_OF_PRODUCTS = 2  # operations of products of matrices in the time of one that solves with M
 
 Symbols = Sequence[Expression]
-Read = tuple[str, Expression, tuple[int, ...] | None]  # a matrix, a symbol of its column, and which is read
+At = tuple[str, tuple[int, ...] | None]  # a matrix and its columns that are read; None: each its own
 Columns = tuple[tuple[tuple[int, int], ...], ...]  # of each row the ranges of columns
 
 
@@ -61,13 +68,26 @@ def forward_dynamics_derivatives(
     if not _applies(model) or not joint_columns.can_be_products(model, physics):
         return None
     loops = _Loops(model)
-    a = forward_dynamics(model, physics, q, v, tau)
-    head = joint_columns.poses_and_motion(model, physics, q, v, a)
-    head |= {"S_rows": head["S"].T} | _diagonals(model, physics, q, v, -1.0)
-    loops.bodies(moving=True, inertia=True)
-    loops.columns(-1.0)
-    loops.derivatives()
-    loops.solve(head["S_rows"], "dq", "dv")
+    passive = _diagonals(model, physics, q, v, -1.0)
+    if loops.by_factors(products=2):
+        # The wrenches without joint accelerations, which M⁻¹ gives, and then those of the accelerations.
+        head = joint_columns.poses_and_motion(model, physics, q, v, ca.SX.zeros(model.nv)) | passive
+        head["torque"] = (tau - passive_torque(model, physics, q, v)).T
+        loops.bodies(moving=True, inertia=False, mass=True)
+        loops.forces(torques=True)
+        loops.invert()
+        loops.accelerate()
+        loops.columns(-1.0, accelerated=True)
+        loops.derivatives("tau_q", "tau_v")
+        loops.multiply(dq="tau_q", dv="tau_v")
+    else:
+        a = forward_dynamics(model, physics, q, v, tau)
+        head = joint_columns.poses_and_motion(model, physics, q, v, a) | passive
+        head |= {"S_rows": head["S"].T}
+        loops.bodies(moving=True, inertia=True)
+        loops.columns(-1.0)
+        loops.derivatives()
+        loops.solve(head["S_rows"], "dq", "dv")
     return loops.program(symbols, head, ("dq", "dv", "M_inverse"))
 
 
@@ -79,9 +99,15 @@ def mass_matrix_inverse(
         return None
     loops = _Loops(model)
     head = joint_columns.poses_and_motion(model, physics, q)
-    head |= {"S_rows": head.pop("S").T, "armature": physics.armature.T}
-    loops.bodies(moving=False, inertia=True)
-    loops.solve(head["S_rows"])
+    head |= {"armature": physics.armature.T}
+    if loops.by_factors():
+        loops.bodies(moving=False, inertia=False)
+        loops.forces()
+        loops.invert()
+    else:
+        head |= {"S_rows": head.pop("S").T}
+        loops.bodies(moving=False, inertia=True)
+        loops.solve(head["S_rows"])
     return loops.program(symbols, head, ("M_inverse",))
 
 
@@ -113,34 +139,46 @@ class _Loops:
         self.lower = tuple(map(_ranges, self.kinship.ancestors))
         self.upper = tuple(map(_ranges, self.kinship.descendants))
         self._elements = self.kinship.parents
+        own = tuple(self.kinship.elements)
+        self._own = None if own == tuple(range(len(self._elements))) else own
+        self._parents = tuple(
+            max((j for j in row if j < i), default=-1) for i, row in enumerate(self.kinship.ancestors)
+        )
 
-    def bodies(self, moving: bool, inertia: bool) -> None:
+    def bodies(self, moving: bool, inertia: bool, mass: bool = False) -> None:
         """The second and third stage of `joint_columns`: bodies, and composites if they are `moving`."""
-        stage = joint_columns.bodies(moving, inertia)
-        self._map([(name, symbol, None) for name, symbol in stage.inputs.items()], stage, len(self._elements))
-        if moving:
+        self._map(joint_columns.bodies(moving, inertia, mass), len(self._elements))
+        if moving or not inertia:
             self.steps.append(SumToParents("composite", tuple(self._elements)))
 
-    def columns(self, sign: float) -> None:
+    def forces(self, torques: bool = False) -> None:
+        """F of each velocity, and the rest of torques."""
+        stage = joint_columns.forces_and_torques() if torques else joint_columns.forces()
+        self._map(stage, self.model.nv, {"composite": ("composite", self._own)})
+
+    def accelerate(self) -> None:
+        """Accelerations, and the wrenches that they add to those of composite bodies."""
+        n = len(self._elements)
+        self.matrices |= {"a": (1, self.model.nv), "A_a": (6, n + 1)}
+        self.steps.append(MultiplyRow("a", "rest", "M_inverse"))
+        self._map(joint_columns.joint_acceleration(), self.model.nv)
+        own, parents = tuple(self.kinship.elements), tuple(self._elements)
+        self.steps.append(SumFromParents("A_a", "S_a", own, parents))
+        self._map(joint_columns.accelerated(), n)
+        self.steps.append(SumToParents("wrench", parents))
+
+    def columns(self, sign: float, accelerated: bool = False) -> None:
         """The fourth stage of `joint_columns`: columns of velocities."""
-        n_elements, own = len(self._elements), tuple(self.kinship.elements)
+        n_elements, own = len(self._elements), self.kinship.elements
         parents = [n_elements if parent < 0 else parent for parent in self._elements]
         at_parent = tuple(parents[element] for element in own)
-        at_own = None if own == tuple(range(n_elements)) else own
-        reads = {
-            "S": ("S", None),
-            "composite": ("composite", at_own),
-            "V": ("V", at_own),
-            "V_p": ("V", at_parent),
-            "A_p": ("A", at_parent),
-        }
-        stage = joint_columns.columns(sign)
-        inputs = [(reads[name][0], symbol, reads[name][1]) for name, symbol in stage.inputs.items()]
-        self._map(inputs, stage, self.model.nv)
+        reads = {name: (name, self._own) for name in ("composite", "V", "wrench")}
+        reads |= {name: (name[:1] if name[1:] == "_p" else name, at_parent) for name in ("V_p", "A_p", "A_a")}
+        self._map(joint_columns.columns(sign, accelerated), self.model.nv, reads)
 
-    def derivatives(self) -> None:
+    def derivatives(self, dq: str = "dq", dv: str = "dv") -> None:
         """∂τ/∂q and ∂τ/∂v, or their negatives, from the columns."""
-        for target, T, F, diagonal in (("dq", "T_q", "F_q", "stiffness"), ("dv", "T_v", "F_v", "slope")):
+        for target, T, F, diagonal in ((dq, "T_q", "F_q", "stiffness"), (dv, "T_v", "F_v", "slope")):
             self._square(target)
             self.steps.append(Product(target, "P", T, self.lower))
             self.steps += [Product(target, "S", F, self.upper), AddDiagonal(target, diagonal)]
@@ -151,16 +189,31 @@ class _Loops:
         self.steps += [Product("M", "F", "S", self.lower), Product("M", "S", "F", self.upper)]
         self.steps.append(AddDiagonal("M", "armature"))
 
+    def by_factors(self, products: int = 0) -> bool:
+        """Whether M⁻¹, and its products with matrices, take less time by factors of M: not on deep trees."""
+        invert, multiply = Invert("", "", "", "", self._parents), Multiply("", "", "", self._parents)
+        n = self.model.nv
+        of_products = products * multiply.n_operations / _SPEED_OF_PRODUCTS
+        return invert.n_operations + of_products < SOLVE_OPERATIONS * n * (n + 1 + 2 * products * n) / 2
+
+    def invert(self) -> None:
+        """M⁻¹ by factors of M."""
+        self._result("M_inverse")
+        self.steps.append(Invert("M_inverse", "F", "S", "armature", self._parents))
+
+    def multiply(self, **products: str) -> None:
+        """Each target = M⁻¹ times a matrix."""
+        for target, right in products.items():
+            self._result(target)
+            self.steps.append(Multiply(target, "M_inverse", right, self._parents))
+
     def solve(self, S_rows: Expression, *targets: str) -> None:
         """Each target becomes M⁻¹ target; and M⁻¹ itself. S_rows has the rows of S that the head computes."""
         own = self.kinship.elements
         is_last = [element not in own[k + 1 : k + 2] for k, element in enumerate(own)]
         at = tuple(element if last else -1 for element, last in zip(own, is_last, strict=True))
-        parents = tuple(
-            max((j for j in row if j < i), default=-1) for i, row in enumerate(self.kinship.ancestors)
-        )
         free = own[:6] == [0] * 6 and ca.is_equal(ca.densify(S_rows[:6, :]), ca.densify(ca.SX.eye(6)), 1)
-        factors = Articulate("factors", "inertia", "S_rows", "armature", at, parents, free)
+        factors = Articulate("factors", "inertia", "S_rows", "armature", at, self._parents, free)
         self.matrices |= {"factors": factors.shape, "M_inverse": (self.model.nv, self.model.nv)}
         self.steps += [factors, Solve(targets, "M_inverse", factors)]
 
@@ -168,16 +221,21 @@ class _Loops:
         """The program of the steps."""
         return MatrixProgram.from_expressions(symbols, head, self.matrices, self.steps, results)
 
-    def _map(self, inputs: Sequence[Read], stage: joint_columns.Stage, n: int) -> None:
-        """A stage for each of n columns."""
+    def _map(self, stage: joint_columns.Stage, n: int, reads: Mapping[str, At] | None = None) -> None:
+        """A stage for each of n columns. Inputs read the matrix of their name, but where `reads` says."""
+        named = [(*(reads or {}).get(name, (name, None)), symbol) for name, symbol in stage.inputs.items()]
+        inputs = [(matrix, symbol, at) for matrix, at, symbol in named]
         transposed = ("inertia",) if "inertia" in stage.outputs else ()
         self.steps.append(MapColumns.from_expressions(inputs, stage.outputs, transposed))
         sizes = {name: rows.shape[0] for name, rows in stage.outputs.items()}
         self.matrices |= {name: (n, m) if name in transposed else (m, n) for name, m in sizes.items()}
 
     def _square(self, name: str) -> None:
-        self.matrices[name] = (self.model.nv, self.model.nv)
+        self._result(name)
         self.steps.append(Zero(name))
+
+    def _result(self, name: str) -> None:
+        self.matrices[name] = (self.model.nv, self.model.nv)
 
 
 def _ranges(columns: Iterable[int]) -> tuple[tuple[int, int], ...]:

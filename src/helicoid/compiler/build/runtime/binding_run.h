@@ -8,7 +8,7 @@
 #include "kernel.h"
 
 enum {
-  STACK_WORK = 16384,         /* bytes of scratch on the stack; more comes from malloc */
+  STACK_WORK = 65536,         /* bytes of scratch on the stack; more comes from malloc */
   THREAD_OPERATIONS = 500000, /* at least, for each thread: some 50 us, as starting one costs 10 to 50 us */
   BLOCKS_PER_THREAD = 8,      /* threads take blocks as they finish others, so none waits for a slow one */
   THREAD_STACK = 4 << 20,     /* some C libraries give a thread as little as 128 KiB */

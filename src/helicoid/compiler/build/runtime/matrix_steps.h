@@ -13,6 +13,7 @@
 #define HC_PUT(p, vector) hc_store(p, vector)
 #define HC_SAME(element) hc_splat(element)
 #endif
+#define HC_NO_MEMSET __asm__ volatile("" ::: "memory") /* of a few vectors, whose call takes longer */
 #define HC_UNROLLED _Pragma("GCC unroll 16")
 
 HC_HOT void HC_STEP(put)(HC_ELEMENT *p, hc_v x) { HC_PUT(p, x); }
@@ -61,6 +62,32 @@ HC_HOT void HC_STEP(sum_to_parents)(HC_ELEMENT *target, int rows, int columns, c
       for (int c = 0; c < rows; c++) target[c * columns + parents[j]] += target[c * columns + j];
 }
 
+/* target[:, k] = target[:, parents[k]] + sum of source[:, i] with own[i] = k, k < columns; target[:, columns] = 0. */
+HC_HOT void HC_STEP(sum_from_parents)(HC_ELEMENT *target, int rows, int columns, const HC_ELEMENT *source, int n,
+                                      const int *own, const int *parents) {
+  const int stride = columns + 1;
+  for (int c = 0; c < rows; c++) target[c * stride + columns] = (HC_ELEMENT){0};
+  for (int i = 0; i < n; i++) {
+    const int k = own[i], from = i > 0 && own[i - 1] == k ? k : parents[k] < 0 ? columns : parents[k];
+    for (int c = 0; c < rows; c++) target[c * stride + k] = target[c * stride + from] + source[c * n + i];
+  }
+}
+
+/* target = row matrix, n x n with rows `stride` apart. */
+HC_CALL void HC_STEP(multiply_row)(HC_ELEMENT *target, const HC_ELEMENT *row, const HC_ELEMENT *matrix, int n,
+                                   int stride) {
+  for (int first = 0; first < n; first += HC_PACK) {
+    const int j = HC_STEP(place)(first, n);
+    hc_v even = {0}, odd = {0};
+    for (int k = 0; k + 1 < n; k += 2) {
+      even += HC_SAME(row[k]) * HC_AT(matrix + k * stride + j);
+      odd += HC_SAME(row[k + 1]) * HC_AT(matrix + (k + 1) * stride + j);
+    }
+    if (n % 2) even += HC_SAME(row[n - 1]) * HC_AT(matrix + (n - 1) * stride + j);
+    HC_PUT(target + j, even + odd);
+  }
+}
+
 HC_HOT void HC_STEP(add_diagonal)(HC_ELEMENT *target, int n, int stride, const HC_ELEMENT *row) {
   for (int i = 0; i < n; i++) target[i * stride + i] += row[i];
 }
@@ -71,7 +98,7 @@ HC_HOT void HC_STEP(add_diagonal)(HC_ELEMENT *target, int n, int stride, const H
 #ifndef HC_TREE
 #define HC_TREE
 #define HC_ON_CHAIN -2
-#define HC_FACTOR 8 /* FACTOR_COLUMNS: U / D, and 1 / D after them */
+#define HC_FACTOR 8 /* FACTOR_COLUMNS: U / D, then 1 / D, and U / D times S of the row before */
 #if HC_LANES >= 8 || defined(__aarch64__)
 #define HC_WIDE 4 /* vectors of columns that are solved together: 32 registers */
 #else
@@ -84,6 +111,19 @@ typedef struct {
 #endif
 #define HC_SIX ((6 + HC_PACK - 1) / HC_PACK) /* vectors that hold six elements */
 
+/* The sum of the first six products of elements. */
+HC_HOT HC_ELEMENT HC_STEP(dot_of_six)(const hc_v *u, const HC_ELEMENT *s) {
+#if HC_PACK == 1
+  return (u[0] * s[0] + u[2] * s[2] + u[4] * s[4]) + (u[1] * s[1] + u[3] * s[3] + u[5] * s[5]);
+#else
+  hc_v p[HC_SIX];
+  HC_UNROLLED for (int k = 0; k < HC_SIX; k++) p[k] = u[k] * HC_AT(s + k * HC_PACK);
+#define HC_PRODUCT(c) p[(c) / HC_PACK][(c) % HC_PACK]
+  return (HC_PRODUCT(0) + HC_PRODUCT(1)) + (HC_PRODUCT(2) + HC_PRODUCT(3)) + (HC_PRODUCT(4) + HC_PRODUCT(5));
+#undef HC_PRODUCT
+#endif
+}
+
 /* Factors of n rows, from the 6 x 6 matrices in the rows `at` of `inertias`, and from the rows S. Each of the
  * `branches` is six rows of HC_SIX vectors, of what its children pass on. Lanes beyond the sixth hold anything. */
 HC_CALL void HC_STEP(articulate)(HC_ELEMENT *factors, int n, const HC_ELEMENT *inertias, const int *at,
@@ -92,7 +132,7 @@ HC_CALL void HC_STEP(articulate)(HC_ELEMENT *factors, int n, const HC_ELEMENT *i
   HC_UNROLLED for (int r = 0; r < 6; r++)                                                \
     HC_UNROLLED for (int k = 0; k < HC_SIX; k++) statement
 #define HC_PLACE(number) (branches + (((number)*6 + r) * HC_SIX + k) * HC_PACK)
-  hc_v K[6][HC_SIX], U[HC_SIX], UU[6][HC_SIX];
+  hc_v K[6][HC_SIX], U[HC_SIX];
   for (int k = 0; k < tree.branches * 6 * HC_SIX; k++) HC_PUT(branches + k * HC_PACK, (hc_v){0});
   for (int i = n - 1; i >= 0; i--) {
     HC_ELEMENT *own = factors + i * HC_FACTOR;
@@ -109,13 +149,19 @@ HC_CALL void HC_STEP(articulate)(HC_ELEMENT *factors, int n, const HC_ELEMENT *i
       U[k] = even + odd;
       HC_PUT(own + k * HC_PACK, U[k]);
     }
-    const HC_ELEMENT even = diagonal[i] + s[0] * own[0] + s[2] * own[2] + s[4] * own[4];
-    const HC_ELEMENT odd = s[1] * own[1] + s[3] * own[3] + s[5] * own[5], inverse = 1.0 / (even + odd);
-    HC_EACH_VECTOR(UU[r][k] = HC_SAME(own[r]) * U[k]);
-    HC_EACH_VECTOR(K[r][k] -= HC_SAME(inverse) * UU[r][k]);
+    const HC_ELEMENT inverse = 1.0 / (diagonal[i] + HC_STEP(dot_of_six)(U, s));
+    HC_UNROLLED for (int k = 0; k < HC_SIX; k++) {
+      U[k] *= HC_SAME(inverse);
+      HC_UNROLLED for (int r = 0; r < 6; r++) K[r][k] -= HC_SAME(own[r]) * U[k];
+    }
     if (tree.to[i] >= 0) HC_EACH_VECTOR(HC_PUT(HC_PLACE(tree.to[i]), HC_AT(HC_PLACE(tree.to[i])) + K[r][k]));
-    HC_UNROLLED for (int k = 0; k < HC_SIX; k++) HC_PUT(own + k * HC_PACK, U[k] * HC_SAME(inverse));
+    for (int k = 0; k < HC_SIX; k++) HC_PUT(own + k * HC_PACK, U[k]);
     own[6] = inverse;
+    if (tree.to[i] == HC_ON_CHAIN) {
+      const HC_ELEMENT *before = s - 6;
+      own[7] = (before[0] * own[0] + before[2] * own[2] + before[4] * own[4]) +
+               (before[1] * own[1] + before[3] * own[3] + before[5] * own[5]);
+    }
   }
 #undef HC_EACH_VECTOR
 #undef HC_PLACE
@@ -131,26 +177,48 @@ HC_HOT void HC_STEP(solve_columns)(HC_ELEMENT *X, int n, int columns, const HC_E
 #define HC_EACH_OF_SIX(statement) HC_UNROLLED for (int c = 0; c < 6; c++) HC_EACH_VECTOR(statement)
 #define HC_PLACE(number) (branches + (((number)*6 + c) * wide + w) * HC_PACK)
 #define HC_COLUMN(row) ((row) + (w < each ? w * HC_PACK : (w - each) * HC_PACK + apart))
-  hc_v f[6][4], x[4], y[4]; /* f is passed on: wrenches first, then accelerations */
+#define HC_SUBTRACT(from, d, coupling)                                       \
+  do { /* z = from - d' f, without what is pending */                        \
+    HC_EACH_VECTOR(z[w] = from - HC_SAME((d)[0]) * f[0][w]);                 \
+    HC_EACH_VECTOR(y[w] = HC_SAME((d)[1]) * f[1][w]);                        \
+    HC_UNROLLED for (int c = 2; c < 6; c += 2) {                             \
+      HC_EACH_VECTOR(z[w] -= HC_SAME((d)[c]) * f[c][w]);                     \
+      HC_EACH_VECTOR(y[w] += HC_SAME((d)[c + 1]) * f[c + 1][w]);             \
+    }                                                                        \
+    HC_EACH_VECTOR(z[w] -= y[w]);                                            \
+    if (pending) HC_EACH_VECTOR(z[w] -= HC_SAME(coupling) * x[w]);           \
+  } while (0)
+#define HC_ADD_PENDING                                                       \
+  do {                                                                       \
+    if (pending) HC_EACH_OF_SIX(f[c][w] += HC_SAME(pending[c]) * x[w]);      \
+    pending = NULL;                                                          \
+  } while (0)
+  hc_v f[6][4], x[4], y[4], z[4]; /* f is passed on: wrenches first, then accelerations */
+  /* Along a chain, what row i adds to f is pending while the next row is computed: that row subtracts it by itself,
+   * and its sums need not wait for x. */
+  const HC_ELEMENT *pending = NULL;
   int on_chain = 0;
   for (int k = 0; k < tree.branches * 6 * wide; k++) HC_PUT(branches + k * HC_PACK, (hc_v){0});
   for (int i = last - 1; i >= tree.free; i = i > first ? i - 1 : tree.parents[i]) {
     const HC_ELEMENT *s = S + i * 6, *u = factors + i * HC_FACTOR;
     HC_ELEMENT *row = X + i * columns;
-    if (!on_chain) HC_EACH_OF_SIX(f[c][w] = (hc_v){0});
-    if (tree.own[i] >= 0) HC_EACH_OF_SIX(f[c][w] += HC_AT(HC_PLACE(tree.own[i])));
-    HC_EACH_VECTOR(x[w] = HC_AT(HC_COLUMN(row)) - HC_SAME(s[0]) * f[0][w]);
-    HC_EACH_VECTOR(y[w] = HC_SAME(s[1]) * f[1][w]);
-    HC_UNROLLED for (int c = 2; c < 6; c += 2) {
-      HC_EACH_VECTOR(x[w] -= HC_SAME(s[c]) * f[c][w]);
-      HC_EACH_VECTOR(y[w] += HC_SAME(s[c + 1]) * f[c + 1][w]);
+    if (tree.own[i] >= 0) {
+      HC_ADD_PENDING;
+      HC_EACH_OF_SIX(f[c][w] = on_chain ? f[c][w] + HC_AT(HC_PLACE(tree.own[i])) : HC_AT(HC_PLACE(tree.own[i])));
+    } else if (!on_chain) {
+      HC_EACH_OF_SIX(f[c][w] = (hc_v){0});
     }
-    HC_EACH_VECTOR(x[w] -= y[w]);
-    HC_EACH_VECTOR(HC_PUT(HC_COLUMN(row), x[w]));
-    HC_EACH_OF_SIX(f[c][w] += HC_SAME(u[c]) * x[w]);
-    if (tree.to[i] >= 0) HC_EACH_OF_SIX(HC_PUT(HC_PLACE(tree.to[i]), HC_AT(HC_PLACE(tree.to[i])) + f[c][w]));
+    HC_SUBTRACT(HC_AT(HC_COLUMN(row)), s, pending[7]);
+    HC_ADD_PENDING;
+    HC_EACH_VECTOR(HC_PUT(HC_COLUMN(row), x[w] = z[w]));
+    pending = u;
     on_chain = tree.to[i] == HC_ON_CHAIN;
+    if (!on_chain) {
+      HC_ADD_PENDING;
+      if (tree.to[i] >= 0) HC_EACH_OF_SIX(HC_PUT(HC_PLACE(tree.to[i]), HC_AT(HC_PLACE(tree.to[i])) + f[c][w]));
+    }
   }
+  HC_ADD_PENDING;
   if (tree.free) { /* with S = 1, U is a triangle: passed to rows before, and back */
     if (!on_chain) HC_EACH_OF_SIX(f[c][w] = (hc_v){0});
     if (tree.own[5] >= 0) HC_EACH_OF_SIX(f[c][w] += HC_AT(HC_PLACE(tree.own[5])));
@@ -168,19 +236,22 @@ HC_HOT void HC_STEP(solve_columns)(HC_ELEMENT *X, int n, int columns, const HC_E
   for (int i = tree.free; i < n; i++) {
     const HC_ELEMENT *s = S + i * 6, *u = factors + i * HC_FACTOR;
     HC_ELEMENT *row = X + i * columns;
-    if (tree.to[i] == -1) HC_EACH_OF_SIX(f[c][w] = (hc_v){0});
-    if (tree.to[i] >= 0) HC_EACH_OF_SIX(f[c][w] = HC_AT(HC_PLACE(tree.to[i])));
-    HC_EACH_VECTOR(x[w] = HC_AT(HC_COLUMN(row)) * HC_SAME(u[6]) - HC_SAME(u[0]) * f[0][w]);
-    HC_EACH_VECTOR(y[w] = HC_SAME(u[1]) * f[1][w]);
-    HC_UNROLLED for (int c = 2; c < 6; c += 2) {
-      HC_EACH_VECTOR(x[w] -= HC_SAME(u[c]) * f[c][w]);
-      HC_EACH_VECTOR(y[w] += HC_SAME(u[c + 1]) * f[c + 1][w]);
+    if (tree.to[i] != HC_ON_CHAIN) {
+      pending = NULL;
+      if (tree.to[i] == -1) HC_EACH_OF_SIX(f[c][w] = (hc_v){0});
+      if (tree.to[i] >= 0) HC_EACH_OF_SIX(f[c][w] = HC_AT(HC_PLACE(tree.to[i])));
     }
-    HC_EACH_VECTOR(x[w] -= y[w]);
-    HC_EACH_VECTOR(HC_PUT(HC_COLUMN(row), x[w]));
-    HC_EACH_OF_SIX(f[c][w] += HC_SAME(s[c]) * x[w]);
-    if (tree.own[i] >= 0) HC_EACH_OF_SIX(HC_PUT(HC_PLACE(tree.own[i]), f[c][w]));
+    HC_SUBTRACT(HC_AT(HC_COLUMN(row)) * HC_SAME(u[6]), u, u[7]);
+    HC_ADD_PENDING;
+    HC_EACH_VECTOR(HC_PUT(HC_COLUMN(row), x[w] = z[w]));
+    pending = s;
+    if (tree.own[i] >= 0) {
+      HC_ADD_PENDING;
+      HC_EACH_OF_SIX(HC_PUT(HC_PLACE(tree.own[i]), f[c][w]));
+    }
   }
+#undef HC_SUBTRACT
+#undef HC_ADD_PENDING
 #undef HC_EACH_VECTOR
 #undef HC_EACH_OF_SIX
 #undef HC_PLACE
@@ -208,7 +279,11 @@ HC_CALL void HC_STEP(solve)(HC_ELEMENT *X, int n, int columns, const HC_ELEMENT 
   HC_STEP(solve_columns)(X + at + first, rows, columns, factors, S, branches, tree, first, last, size, each, wide)
   const int size = columns - unit;
   for (int i = 0; i < n; i++) {
-    for (int j = unit; j < columns; j += HC_PACK) HC_PUT(X + i * columns + j, (hc_v){0});
+    const int before = i - i % HC_PACK - 3 * HC_PACK; /* columns that are solved together with column i */
+    for (int j = unit + (before > 0 ? before : 0); j < columns; j += HC_PACK) {
+      HC_PUT(X + i * columns + j, (hc_v){0});
+      HC_NO_MEMSET;
+    }
     X[i * columns + unit + i] += 1.0;
   }
   for (int at = 0, targets; at < columns; at += targets * size) {
@@ -248,7 +323,10 @@ HC_HOT void HC_STEP(copy)(HC_ELEMENT *target, const HC_ELEMENT *source, int rows
     }
 }
 
+#include "tree_inverse.h"
+
 #undef HC_AT
 #undef HC_PUT
 #undef HC_SAME
 #undef HC_SIX
+#undef HC_NO_MEMSET

@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.commissioning.plant.watchdog import within
 from helicoid.commissioning.status import CommissioningStatus, CommissioningStopped
 from helicoid.errors import InputError
 from helicoid.robot import Robot
+
+_MAX_ANSWER_TIME, _MAX_HOLD_TIME = 1.0, 60.0  # s, of measure() and apply(), and of brakes
 
 
 @runtime_checkable
@@ -20,8 +23,9 @@ class CommissioningPlant(Protocol):
 
     `period` is the time (s) between two samples. `measure()` returns an object with `q` (nq), `v` (nv) and
     `tau` (nv), the torque of the motors as the drives report it in that sample; without `tau` commands are
-    used. On a real robot it waits for the next sample. `apply(tau)` commands a torque (nv), which is held for
-    one period.
+    used. Where it has `t` (s) too, the time between samples is compared with `period`. On a real robot
+    `measure()` waits for the next sample, and raises where none comes. `apply(tau)` commands a torque (nv),
+    which is held for one period.
 
     Between motions, which take seconds to compute, nothing is commanded. A plant that would fall then has
     `release()` too, called before each motion, and `hold()`, called after it whatever has happened: brakes,
@@ -48,11 +52,12 @@ class CommissioningPlant(Protocol):
 
 @dataclass(frozen=True)
 class PlantSample:
-    """One measurement: q (nq), v (nv), and the torque (nv), NaN where it is not measured."""
+    """One measurement: q (nq), v (nv), the torque (nv) and the time (s), NaN where they are not measured."""
 
     q: Array
     v: Array
     tau: Array
+    t: float = np.nan
 
 
 class CheckedPlant:
@@ -82,7 +87,8 @@ class CheckedPlant:
             CommissioningStopped: it fails, has another size, or is not finite.
         """
         try:
-            given = self._plant.measure()
+            given = within(_MAX_ANSWER_TIME, self._plant.measure)
+            t = float(getattr(given, "t", np.nan))
             q, v = (np.array(getattr(given, name), dtype=np.float64) for name in "qv")
             tau = getattr(given, "tau", None)
             torque = np.full(self._robot.nv, np.nan) if tau is None else np.array(tau, dtype=np.float64)
@@ -102,7 +108,7 @@ class CheckedPlant:
                 joint = self._robot.model.velocity_names[int(bad[0])]
                 message = f"measure() gave {name} = {array[bad[0]]} at {joint!r}"
                 raise CommissioningStopped(CommissioningStatus.BAD_MEASUREMENT, message)
-        return PlantSample(q, v, torque)
+        return PlantSample(q, v, torque, t)
 
     def apply(self, tau: Array) -> None:
         """Command a torque.
@@ -111,7 +117,7 @@ class CheckedPlant:
             CommissioningStopped: it fails.
         """
         try:
-            self._plant.apply(tau)
+            within(_MAX_ANSWER_TIME, lambda: self._plant.apply(tau))
         except Exception as error:
             raise self._failed("apply(tau)", error) from error
 
@@ -127,7 +133,7 @@ class CheckedPlant:
         call = getattr(self._plant, name, None)
         if callable(call):
             try:
-                call()
+                within(_MAX_HOLD_TIME, call)
             except Exception as error:
                 raise self._failed(f"{name}()", error) from error
 
