@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,26 @@ def test_the_vehicle_flies_and_commands_convert() -> None:
     (first, *_) = result.predict(flights()[0])
     assert first.measured.shape == first.predicted.shape == (len(first.t), 6)
     assert "held out, flight 1" in str(result) and "parameters: ok" in repr(result)
+
+
+def test_report_holds_verdict_errors_plots_and_parameters(tmp_path: Path) -> None:
+    """A page that loads nothing; names of logs are escaped."""
+    other = flight(case(), 50, 0.0, 6.0)
+    named = chosen(other, *other.channels, source="<b>third</b>")
+    found().report(tmp_path / "out" / "page.html", named)
+    page = (tmp_path / "out" / "page.html").read_text(encoding="utf-8")
+    assert page.count("<svg viewBox") == 6 and "http" not in page.replace("http://www.w3.org", "")
+    assert "&lt;b&gt;third" in page and "<b>third" not in page
+    error = found().score(named).total(0)[0]
+    assert f"<td>{error:.3g}</td>" in page and "left out of a fit" in page and "verdict good" in page
+    for name, value in zip(found().names, found().values, strict=True):
+        assert f"<td>{name}</td><td>{value:.4g}</td>" in page
+    found().report(tmp_path / "short.html")
+    assert "<svg viewBox" not in (tmp_path / "short.html").read_text(encoding="utf-8")
+    failed = replace(found(), success=False, message="specific force <worse>")
+    failed.report(tmp_path / "failed.html")
+    text = (tmp_path / "failed.html").read_text(encoding="utf-8")
+    assert "verdict bad" in text and "specific force &lt;worse&gt;" in text
 
 
 def test_motion_capture_alone() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -94,6 +95,16 @@ class FlightIdentification(ABC):
     @abstractmethod
     def score(self, flight: FlightLog) -> HeldOut:
         """Errors on a flight, beside those of the mean of the fitted ones."""
+
+    def report(self, path: str | os.PathLike[str], flight: FlightLog | None = None) -> None:
+        """Write a self-contained HTML page: verdict, held-out errors, parameters and notes.
+
+        `flight` is a log that was not fitted: its errors are added, and plots of measured and predicted
+        channels.
+        """
+        from helicoid.aerial.identification.report import write_report
+
+        write_report(self, path, flight)
 
     def __getitem__(self, name: str) -> float:
         """A parameter by name."""
