@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,8 +61,11 @@ def test_equation_error_finds_the_derivatives_in_gusts() -> None:
     assert result["delay"] == pytest.approx(case().delay, abs=0.005)
 
 
-def test_the_aircraft_flies_and_predicts() -> None:
+def test_the_aircraft_flies_and_predicts(tmp_path: Path) -> None:
     result = found()
+    result.report(tmp_path / "page.html", flights()[1])
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count("<svg viewBox") == 6 and f"<td>C_m_alpha</td><td>{result['C_m_alpha']:.4g}</td>" in page
     level = result.vehicle.trim(speed=25.0)
     assert level.success
     assert level.alpha == pytest.approx(case().true.trim(speed=25.0).alpha, abs=0.01)
