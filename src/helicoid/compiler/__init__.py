@@ -11,8 +11,8 @@ Functions
 
 Loops after straight-line code, for large functions
     MatrixProgram           a head, and steps on matrices: MapColumns, SumToParents, SumFromParents,
-                            Zero, Product, AddDiagonal, Articulate, Solve, Invert, Multiply,
-                            MultiplyRow; SOLVE_OPERATIONS of one element
+                            Zero, Product, Mirror, AddDiagonal, Articulate, Solve, Invert,
+                            Multiply, MultiplyRow; SOLVE_OPERATIONS of one element
 
 Settings
     set_compile, compile_is_on, set_num_threads, get_num_threads, open_cache
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from helicoid.compiler.code.matrix_program import Articulate as Articulate
     from helicoid.compiler.code.matrix_program import MapColumns as MapColumns
     from helicoid.compiler.code.matrix_program import MatrixProgram as MatrixProgram
+    from helicoid.compiler.code.matrix_program import Mirror as Mirror
     from helicoid.compiler.code.matrix_program import MultiplyRow as MultiplyRow
     from helicoid.compiler.code.matrix_program import Product as Product
     from helicoid.compiler.code.matrix_program import Solve as Solve
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from helicoid.compiler.code.program import UnsupportedOperation as UnsupportedOperation
     from helicoid.compiler.code.tree_inverse import Invert as Invert
     from helicoid.compiler.code.tree_inverse import Multiply as Multiply
+    from helicoid.compiler.code.tree_inverse import Tree as Tree
     from helicoid.compiler.evaluation.compiled import compile_is_on as compile_is_on
     from helicoid.compiler.evaluation.compiled import set_compile as set_compile
     from helicoid.compiler.export.c_library import Precision as Precision

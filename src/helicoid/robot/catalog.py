@@ -69,7 +69,8 @@ class Catalog:
         Iᴬ: the articulated-body inertia of each body, with the joints beyond it free to move, about the
         body's origin in its axes (ABA).""")
     mass_matrix = FunctionOf(crba.mass_matrix, "q -> M[nv,nv]", """
-        M(q) of τ = M a + h, symmetric, armature included (kg·m², kg·m, kg), by composite rigid bodies.""")
+        M(q) of τ = M a + h, symmetric, armature included (kg·m², kg·m, kg), by composite rigid bodies.""",
+        loops=loops.mass_matrix)
     mass_matrix_inverse = FunctionOf(mass_inverse.mass_matrix_inverse, "q -> M_inverse[nv,nv]", """
         M(q)⁻¹, symmetric: ∂a/∂τ.""", loops=loops.mass_matrix_inverse)
     coriolis = FunctionOf(rnea.coriolis, "q v -> c[nv]", """

@@ -20,6 +20,7 @@ from helicoid.compiler.code.matrix_program import (
     Invert,
     MapColumns,
     MatrixProgram,
+    Mirror,
     Multiply,
     MultiplyRow,
     Product,
@@ -51,6 +52,7 @@ RELATED = tuple(
 )
 # A chain of six, and branches of it that branch again or not.
 HUMANOID = (-1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 5, 11, 12, 13, 5, 15, 16, 17, 18, 16, 20, 21, 16)
+MIRRORED = tuple(((k, N),) if k % 3 == 0 else () for k in range(N))  # copied below the diagonal
 OWN, ELEMENTS = (0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 7), (-1, 0, 1, 1, -1, 0, 5, 4)  # columns of a tree of sums
 RESULTS = ("P", "X", "inverse", "E", "d", "product", "sums")
 BODIES = (3, -1, 0, 1, 2, -1, 5, 6, 7, 8, 9)  # of each row of M the row of inertias
@@ -73,6 +75,7 @@ def program() -> MatrixProgram:
         SumToParents("C", PARENTS),
         Zero("P"),
         Product("P", "A", "C", RANGES),
+        Mirror("P", MIRRORED),
         AddDiagonal("P", "d"),
         Zero("X"),
         Product("X", "A", "A", RELATED),
@@ -137,7 +140,10 @@ def in_numpy(a: Array, b: Array, d: Array, s: Array) -> list[Array]:
     for k, parent in enumerate(ELEMENTS):
         sums[:, k] = sums[:, parent] + A[:, np.array(OWN) == k].sum(axis=1)
     X = np.linalg.solve(M, X)
-    return [inside * (A.T @ C) + np.diag(d), X, np.linalg.inv(M), E, d, d @ X, sums]
+    P = inside * (A.T @ C)
+    for i in range(0, N, 3):
+        P[i:, i] = P[i, i:]
+    return [P + np.diag(d), X, np.linalg.inv(M), E, d, d @ X, sums]
 
 
 def check(

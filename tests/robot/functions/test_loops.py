@@ -71,6 +71,27 @@ def test_parameters_at_run_time() -> None:
     assert has_loops(function)
 
 
+def test_mass_matrix_of_a_large_robot() -> None:
+    """Two chains on a third one."""
+    chain = hc.serial_chain(18)
+    robot = chain
+    for k, link in enumerate((chain.link_names[6], chain.link_names[-1])):
+        robot = robot.attach(chain.with_joints(armature=0.1), to=link, prefix=f"branch{k}_")
+    check(robot.mass_matrix, samples(robot, 2, 3)[:1])
+    assert has_loops(robot.mass_matrix)
+    assert chain.mass_matrix._loops() is None
+
+
+def test_batches_take_the_fewer_operations() -> None:
+    """Loops of a chain of 30 for M⁻¹, straight-line code of derivatives."""
+    chain = hc.serial_chain(30)
+    for name, loops in (("mass_matrix_inverse", True), ("inverse_dynamics_derivatives", False)):
+        function = getattr(chain, name)
+        check(function, samples(chain, 2, 4)[: len(function.inputs)])
+        batch = function._numeric.evaluator.program("batch")
+        assert isinstance(batch, MatrixProgram) == loops
+
+
 @pytest.mark.slow
 @fewest
 @given(models(max_bodies=20, mimics=False), seeds)

@@ -97,6 +97,14 @@ class Product:
 
 
 @dataclass(frozen=True)
+class Mirror:
+    """target[j, i] = target[i, j] for the columns j in `columns[i]`."""
+
+    target: str
+    columns: tuple[tuple[Range, ...], ...]
+
+
+@dataclass(frozen=True)
 class AddDiagonal:
     """target[i, i] += row[0, i]."""
 
@@ -163,6 +171,7 @@ Step = (
     | SumFromParents
     | Zero
     | Product
+    | Mirror
     | AddDiagonal
     | Articulate
     | Solve
@@ -245,7 +254,7 @@ class MatrixProgram:
                 return pairs * (2 * self.matrices[step.right][0] - 1)
             case AddDiagonal():
                 return self.matrices[step.target][1]
-            case Zero():
+            case Zero() | Mirror():
                 return 0
             case Invert() | Multiply():
                 return step.n_operations

@@ -11,6 +11,7 @@ from helicoid.compiler.code.matrix_program import (
     Articulate,
     MapColumns,
     MatrixProgram,
+    Mirror,
     MultiplyRow,
     Product,
     Solve,
@@ -23,6 +24,7 @@ from helicoid.compiler.code.tree_inverse import (
     Blocks,
     Invert,
     Multiply,
+    Range,
     Tree,
     factor_tables,
     inverse_tables,
@@ -230,6 +232,10 @@ class MatrixWriter:
                     yield f"for (int i = 0; i < {rows}; i++) memset({at}, 0, {columns} * sizeof *m_{target});"
             case Product():
                 yield from self._product(step)
+            case Mirror(target, columns):
+                table = _ranges(columns)
+                yield f"{{ static const int at[][3] = {{{', '.join(table)}}};"
+                yield f"  {kind}_mirror_ranges(m_{target}, {self._stride(target)}, at, {len(table)}); }}"
             case AddDiagonal(target, row):
                 rows, stride = self._rows(target), self._stride(target)
                 yield f"{kind}_add_diagonal(m_{target}, {rows}, {stride}, m_{row});"
@@ -317,15 +323,19 @@ class MatrixWriter:
 
     def _product(self, step: Product) -> Iterator[str]:
         depth, columns = self.program.matrices[step.right]
-        ranges = [(i, *one) for i, row in enumerate(step.columns) for one in row]
+        table = _ranges(step.columns)
         call = (
             f"{self.flavour.name}_product(m_{step.target} + at[r][0] * {self._stride(step.target)},"
             f" m_{step.left}, {self.program.matrices[step.left][1]}, m_{step.right}, {columns}, {depth},"
             " at[r][0], at[r][1], at[r][2]);"
         )
-        table = ", ".join(f"{{{i}, {start}, {end}}}" for i, start, end in ranges)
-        yield f"{{ static const int at[][3] = {{{table}}};"
-        yield f"  for (int r = 0; r < {len(ranges)}; r++) {call} }}"
+        yield f"{{ static const int at[][3] = {{{', '.join(table)}}};"
+        yield f"  for (int r = 0; r < {len(table)}; r++) {call} }}"
+
+
+def _ranges(columns: Sequence[Sequence[Range]]) -> list[str]:
+    """Rows of a table: a row of a matrix, and a range of its columns."""
+    return [f"{{{i}, {start}, {end}}}" for i, row in enumerate(columns) for start, end in row]
 
 
 def _called_as_one(writer: Writer) -> str:

@@ -100,7 +100,7 @@ class Blocks(NamedTuple):
         """At least eight vectors, so that sums do not wait for each other, and few of the registers."""
         if pack > 1:
             return Blocks(pack, max(8 // pack, 1), pack)
-        return Blocks(4, 4 if lanes >= 8 else 2, 1)
+        return Blocks(4, 6 if lanes >= 8 else 2, 1)
 
     @property
     def columns(self) -> int:

@@ -23,7 +23,7 @@ from helicoid.progress import reporting
 # Operations, up to which the code for one sample and that for batches share a library; above, each is
 # compiled when first needed.
 MAX_OPERATIONS_TOGETHER = 3000
-# Operations of a program with loops, up to which batches run faster as straight-line code, which leaves out
+# Operations of a program with loops, up to which batches run faster as straight-line code if that leaves out
 # what is zero: each lane has a sample of its own there, so that loops gain nothing but memory.
 MAX_OPERATIONS_OF_STRAIGHT_BATCHES = 80_000
 
@@ -98,7 +98,7 @@ class CompiledEvaluator:
             return loops
         if self._straight is None:
             self._straight = Program.from_casadi(self._flat.function)
-        return self._straight
+        return loops if loops and loops.n_operations < self._straight.n_operations else self._straight
 
     @property
     def digest(self) -> str:

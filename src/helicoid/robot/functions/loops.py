@@ -20,6 +20,7 @@ from helicoid.compiler import (
     Invert,
     MapColumns,
     MatrixProgram,
+    Mirror,
     Multiply,
     MultiplyRow,
     Product,
@@ -27,6 +28,7 @@ from helicoid.compiler import (
     Step,
     SumFromParents,
     SumToParents,
+    Tree,
     Zero,
     native_lanes,
 )
@@ -38,6 +40,7 @@ from helicoid.dynamics.recursions.rnea import passive_torque
 from helicoid.model.model import Model
 
 _MIN_VELOCITIES = 12  # from which loops are as fast as straight-line code, on chains and humanoids
+_MIN_VELOCITIES_OF_MASS_MATRIX = 48  # the same of M alone
 _SPEED_OF_PRODUCTS = 2  # operations of products of matrices in the time of one that solves with M
 
 Symbols = Sequence[Expression]
@@ -89,6 +92,18 @@ def forward_dynamics_derivatives(
         loops.derivatives()
         loops.solve(head["S_rows"], "dq", "dv")
     return loops.program(symbols, head, ("dq", "dv", "M_inverse"))
+
+
+def mass_matrix(model: Model, physics: Physics, q: Expression, symbols: Symbols) -> MatrixProgram | None:
+    """M of `dynamics.recursions.crba`."""
+    if not _applies(model) or model.nv < _MIN_VELOCITIES_OF_MASS_MATRIX:
+        return None
+    loops = _Loops(model)
+    head = joint_columns.poses_and_motion(model, physics, q) | {"armature": physics.armature.T}
+    loops.bodies(moving=False, inertia=False)
+    loops.forces()
+    loops.mass_matrix()
+    return loops.program(symbols, head, ("M",))
 
 
 def mass_matrix_inverse(
@@ -144,6 +159,8 @@ class _Loops:
         self._parents = tuple(
             max((j for j in row if j < i), default=-1) for i, row in enumerate(self.kinship.ancestors)
         )
+        # Of each velocity itself and all that follow it in its element or that this carries.
+        self._after = tuple(((i, end),) for i, end in enumerate(Tree.of(self._parents).ends))
 
     def bodies(self, moving: bool, inertia: bool, mass: bool = False) -> None:
         """The second and third stage of `joint_columns`: bodies, and composites if they are `moving`."""
@@ -186,7 +203,7 @@ class _Loops:
     def mass_matrix(self) -> None:
         """M."""
         self._square("M")
-        self.steps += [Product("M", "F", "S", self.lower), Product("M", "S", "F", self.upper)]
+        self.steps += [Product("M", "S", "F", self._after), Mirror("M", self._after)]
         self.steps.append(AddDiagonal("M", "armature"))
 
     def by_factors(self, products: int = 0) -> bool:

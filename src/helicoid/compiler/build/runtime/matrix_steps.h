@@ -55,6 +55,14 @@ HC_HOT void HC_STEP(product)(HC_ELEMENT *target, const HC_ELEMENT *left, int lef
   }
 }
 
+/* target[j, i] = target[i, j] for the ranges {i, first, last}. */
+HC_HOT void HC_STEP(mirror_ranges)(HC_ELEMENT *target, int stride, const int (*ranges)[3], int n) {
+  for (int r = 0; r < n; r++) {
+    const int i = ranges[r][0];
+    for (int j = ranges[r][1]; j < ranges[r][2]; j++) target[j * stride + i] = target[i * stride + j];
+  }
+}
+
 /* target[:, parents[j]] += target[:, j] from the last column to the first. */
 HC_HOT void HC_STEP(sum_to_parents)(HC_ELEMENT *target, int rows, int columns, const int *parents) {
   for (int j = columns - 1; j >= 0; j--)
