@@ -33,6 +33,13 @@ problem.add_torque_cost(1e-4, reference=np.zeros(robot.nv))
 problem.add_limits(position=None)
 """
 _SOLVE = "problem.solve(q, max_iterations=1)\n"
+_FILE = """
+from importlib.metadata import files
+
+
+def file(end):
+    return str(next(one for one in files("example-robot-data") if str(one).endswith(end)).locate())
+"""
 CASES = {
     "panda": 'robot = hc.load("panda")\nrobot.inverse_dynamics(*(3 * [np.zeros(robot.nv)]))\n',
     "ur5": f"""
@@ -64,12 +71,50 @@ q = robot.neutral()
 {_MPC}
 {_SOLVE}
 """,
+    "readme": """
+robot = hc.load("panda")
+q = robot.random(0)
+problem = Problem(robot, horizon=20, dt=0.02)
+problem.add_position_cost("panda_link8", [0.4, 0.3, 0.5], weight=50.0)
+problem.add_torque_cost(1e-3)
+problem.add_limits()
+hc.mpc.Controller(problem).step(q, np.zeros(7))
+""",
+    "talos": f"""
+{_FILE}
+robot = hc.load(file("talos_data/robots/talos_reduced.urdf"), base="floating")
+q, soles = robot.neutral(), ("left_sole_link", "right_sole_link")
+tasks = [
+    hc.control.CenterOfMassTask([0.0, 0.0, 0.8], 1.0),
+    hc.control.OrientationTask("torso_2_link", np.eye(3), 1.0),
+    hc.control.PostureTask(q, 1e-3),
+]
+contacts = [hc.control.SurfaceContact(name, 0.4, size_xy=(0.2, 0.12)) for name in soles]
+hc.control.WholeBody(robot, tasks, contacts, 0.002).step(q, np.zeros(robot.nv))
+""",
+    "walker": f"""
+{_FILE}
+robot = hc.load(file("a1_description/urdf/a1.urdf"), srdf=file("a1.srdf"), base="floating")
+walker = hc.walking.Walker(robot)
+walker.step(walker.posture, np.zeros(robot.nv))
+""",
+    "contacts": """
+robot = hc.load("quadruped", base="floating")
+q = robot.neutral()
+q[2], q[7:] = 1.0, np.tile([0.0, 0.7, -1.4], 4)
+feet = [hc.ContactPoint(link, (0, 0, 0)) for link in robot.link_names if link.endswith("_foot")]
+hc.simulate(robot, q, np.zeros(robot.nv), duration=0.05, dt=0.001, ground=hc.Ground(), contacts=feet)
+""",
     "chain": "robot = hc.serial_chain(200)\nrobot.mass_matrix(np.zeros(robot.nv))\n",
 }
 _WHAT = {
     "panda": "inverse dynamics of a Panda",
     "ur5": "MPC of a UR5",
     "quadruped": "MPC of a quadruped on four feet",
+    "readme": "MPC of the README, a Panda",
+    "talos": "whole-body control of Talos",
+    "walker": "walker of an A1",
+    "contacts": "quadruped on the ground",
     "humanoid": "MPC of a humanoid, 35 velocities",
     "chain": "mass matrix of a chain of 200",
 }

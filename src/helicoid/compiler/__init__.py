@@ -7,6 +7,7 @@ Functions
     Input, Output       their names, shapes, tangents and rates; Shape: a tuple of up to two sizes
     Expressions         symbols of the inputs, and expressions of the outputs in them
     Iteration           x[k+1] = f(x[k], u[k]), many steps in one call
+    interpreted         a function's value without compilation, for what is computed once
     row_major, from_row_major    matrices as columns in NumPy's order, and back
 
 Loops after straight-line code, for large functions
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from helicoid.compiler.code.tree_inverse import Tree as Tree
     from helicoid.compiler.evaluation.compiled import compile_is_on as compile_is_on
     from helicoid.compiler.evaluation.compiled import set_compile as set_compile
+    from helicoid.compiler.evaluation.interpreted import interpreted as interpreted
     from helicoid.compiler.export.c_library import Precision as Precision
     from helicoid.compiler.export.c_library import Routine as Routine
     from helicoid.compiler.export.c_library import export_c as export_c

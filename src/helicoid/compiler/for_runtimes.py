@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,7 +22,7 @@ from helicoid.compiler.build.binding import Kernel, cannot_be_loaded, load_kerne
 from helicoid.compiler.build.cache import library, loaded
 from helicoid.compiler.build.processes import in_parallel
 from helicoid.compiler.build.toolchain import native_lanes
-from helicoid.compiler.code.c_source import embedded, translation_units
+from helicoid.compiler.code.c_source import embedded, optimisation_pragma, translation_units
 from helicoid.compiler.code.program import Program
 from helicoid.compiler.code.writer import SCALAR, Writer
 from helicoid.compiler.evaluation.compiled import kernel_library
@@ -113,7 +114,7 @@ def compile_kernel(
         f"enum {{ {name.upper()}_WORK = {-(-writer.work // 64) * 64} }};\n"
         for name, writer in writers.items()
     )
-    head = f'#define HC_LANES {lanes}\n#include "vector_math.h"\n#include "kernel.h"\n'
+    runtime = f'#define HC_LANES {lanes}\n#include "vector_math.h"\n#include "kernel.h"\n'
     parts = [text, declarations, str(lanes), *(program.digest for program in programs.values())]
 
     def sources() -> list[str]:
@@ -122,6 +123,7 @@ def compile_kernel(
             calls = " ".join(f"{name}_segment_{k}({SCALAR.arguments});" for k in range(writer.n_segments))
             driver = f"void {name}(const double *const *in, double *const *out, void *work)"
             driver = f"{_HIDDEN} {driver} {{\n  double *w = work; {calls}\n}}\n"
+            head = optimisation_pragma(programs[name], math.inf) + runtime
             units += translation_units(head, [writer], driver)
         return units
 

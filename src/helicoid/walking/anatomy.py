@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
+from helicoid.compiler import interpreted
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
 from helicoid.walking.gait import Gait
@@ -34,7 +35,7 @@ def on_ground(robot: Robot, q: ArrayLike, feet: Sequence[str], radius: float) ->
     """The posture with its base above the origin and its lowest foot on level ground at z = 0."""
     q = np.array(q, dtype=np.float64)
     q[:2], q[2] = 0.0, 0.0
-    q[2] = radius - min(float(robot.pose(foot)(q)[2, 3]) for foot in feet)
+    q[2] = radius - min(float(interpreted(robot.pose(foot), q)[2, 3]) for foot in feet)
     return q
 
 
@@ -46,11 +47,11 @@ def feet_of(robot: Robot, q: Array) -> tuple[str, ...]:
     model = robot.model
     leaves = set(range(len(model.bodies))) - {body.parent for body in model.bodies}
     ends = [_end(robot, q, leaf) for leaf in sorted(leaves)]
-    at = {name: robot.pose(name)(q)[:3, 3] for name in ends}
+    at = {name: interpreted(robot.pose(name), q)[:3, 3] for name in ends}
     if not at:
         raise InputError(f"{robot.name!r} has no limbs: give a gait with the names of the feet")
     low = min(float(p[2]) for p in at.values())
-    height = float(robot.pose(model.root)(q)[2, 3]) - low
+    height = float(interpreted(robot.pose(model.root), q)[2, 3]) - low
     feet = [name for name, p in at.items() if p[2] - low <= _SAME_HEIGHT * height]
     middle = np.mean([at[name] for name in feet], axis=0)
     return tuple(sorted(feet, key=lambda name: (at[name][0] < middle[0], at[name][1] < middle[1])))
@@ -59,10 +60,10 @@ def feet_of(robot: Robot, q: Array) -> tuple[str, ...]:
 def _end(robot: Robot, q: Array, leaf: int) -> str:
     model = robot.model
     frames = [link.name for link in model.links if model.frame(link.name).body == leaf]
-    origin = robot.pose(model.bodies[leaf].name)(q)[:3, 3]
+    origin = interpreted(robot.pose(model.bodies[leaf].name), q)[:3, 3]
 
     def rank(name: str) -> tuple[bool, float]:
-        far = float(np.linalg.norm(robot.pose(name)(q)[:3, 3] - origin))
+        far = float(np.linalg.norm(interpreted(robot.pose(name), q)[:3, 3] - origin))
         return any(word in name.lower() for word in ("foot", "sole", "toe")), round(far, 6)
 
     return max(frames, key=rank)
@@ -94,7 +95,7 @@ def foot_radius_of(robot: Robot, feet: Sequence[str]) -> float:
 
 def steps_sideways(robot: Robot, q: Array, feet: Sequence[str]) -> bool:
     """Whether all feet can be placed sideways, which takes legs with abduction joints."""
-    J = [robot.jacobian(foot, "world_aligned")(q)[4, 6:] for foot in feet]
+    J = [interpreted(robot.jacobian(foot, "world_aligned"), q)[4, 6:] for foot in feet]
     return all(float(np.abs(row).max()) > _MIN_LEVER for row in J)
 
 
@@ -106,10 +107,10 @@ def longest_stride(robot: Robot, q: Array, feet: Sequence[str]) -> float:
     """
     model, strides = robot.model, []
     for foot in feet:
-        point = robot.pose(foot)(q)[:3, 3]
+        point = interpreted(robot.pose(foot), q)[:3, 3]
         length, body, hip = 0.0, model.frame(foot).body, point
         while body >= 0 and model.bodies[body].parent >= 0:
-            origin = robot.pose(model.bodies[body].name)(q)[:3, 3]
+            origin = interpreted(robot.pose(model.bodies[body].name), q)[:3, 3]
             length += float(np.linalg.norm(origin - hip))
             hip, body = origin, model.bodies[body].parent
         strides.append(1.6 * np.sqrt(max(length**2 - float(hip[2] - point[2]) ** 2, 0.0)))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from helicoid.compiler.evaluation.evaluator import VirtualMachineEvaluator
+from helicoid.compiler.evaluation.interpreted import interpreted
 from helicoid.compiler.function import Function, Input, Output
 
 
@@ -99,3 +100,15 @@ def test_evaluators_die_in_peace():
         evaluator.evaluate_batch([np.full(2, float(k))], [out], 20)
         np.testing.assert_array_equal(out, np.full((20, 2), 3.0 * k))
         del evaluator
+
+
+def test_what_is_computed_once_is_not_compiled() -> None:
+    """One sample and a batch without compiled code, equal to what compiled code gives but for rounding."""
+    once, compiled, rng = long_function(), long_function(), np.random.default_rng(0)
+    x, y = rng.normal(size=(5, 4)), rng.normal(size=(5, 4))
+    one, many = interpreted(once, x[0], y[0]), interpreted(once, x, y[0])
+    assert once._numeric.evaluator is None
+    assert one.z.shape == (4,) and many.outer.shape == (5, 4, 4)
+    for mine, other in ((one, compiled(x[0], y[0])), (many, compiled(x, y[0]))):
+        np.testing.assert_allclose(mine.z, other.z, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(mine.outer, other.outer, rtol=1e-9, atol=1e-12)

@@ -13,7 +13,12 @@ from helicoid.compiler.code.schedule import SEGMENT_LENGTH
 from helicoid.compiler.code.writer import SCALAR, VECTOR, Writer
 
 MIN_OPERATIONS_QUICK = 6_000  # operations above which compile time matters more than some percent of speed
-QUICK_OPTIMISATION = '"O1,expensive-optimizations,no-tree-fre"'
+QUICK_OPTIMISATION = "O1", "expensive-optimizations", "no-tree-fre"
+# Passes that find nothing in straight-line code, where each value is computed, and each result stored, once.
+USELESS_PASSES = (
+    *("no-tree-dse", "no-dse", "no-ipa-modref", "no-ipa-pure-const", "no-tree-pre", "no-gcse"),
+    *("no-code-hoisting", "no-tree-vrp", "no-rerun-cse-after-loop", "no-cse-follow-jumps"),
+)
 UNIT_OPERATIONS = 1800, 8000  # minimum and maximum of a translation unit; units compile in parallel
 
 
@@ -45,13 +50,11 @@ def c_source(
     return translation_units(optimisation_pragma(program) + head, writers, tail)
 
 
-def optimisation_pragma(program: Program) -> str:
-    """A line that bounds the time of compiling a large program; empty for others."""
-    return (
-        f"#pragma GCC optimize ({QUICK_OPTIMISATION})\n"
-        if program.n_operations > MIN_OPERATIONS_QUICK
-        else ""
-    )
+def optimisation_pragma(program: Program, max_operations: float = MIN_OPERATIONS_QUICK) -> str:
+    """The line of C that leaves out useless passes, and above `max_operations` those that gain little."""
+    quick = QUICK_OPTIMISATION if program.n_operations > max_operations else ()
+    names = ", ".join(f'"{name}"' for name in (*quick, *USELESS_PASSES))
+    return f"#pragma GCC optimize ({names})\n"
 
 
 def embedded(programs: Mapping[str, Program], lanes: int, text: str) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.compiler.evaluation.arguments import as_arrays, as_targets
 from helicoid.compiler.evaluation.compiled import CompiledEvaluator, best_evaluator
-from helicoid.compiler.evaluation.evaluator import Evaluator, Flat
+from helicoid.compiler.evaluation.evaluator import Evaluator, Flat, VirtualMachineEvaluator
 from helicoid.compiler.locks import building, new_lock
 from helicoid.compiler.symbolic.definition import Definition
 from helicoid.compiler.symbolic.expressions import flat_function
@@ -30,6 +30,7 @@ class NumericCall:
     def __init__(self, definition: Definition) -> None:
         self.result_type = result_type(definition.name, definition.outputs)
         self.evaluator: Evaluator | None = None
+        self._machine: VirtualMachineEvaluator | None = None
         self._definition = definition
         self._input_shapes = tuple(item.shape for item in definition.inputs)
         self._output_shapes = tuple(item.shape for item in definition.outputs)
@@ -56,6 +57,21 @@ class NumericCall:
             for target, result in zip(targets, results, strict=True):
                 target[...] = result
         return out
+
+    def interpreted(self, values: Sequence[Any]) -> Any:
+        """Results by CasADi's virtual machine."""
+        arrays, n_samples = self._arrays(values)
+        if self._machine is None:
+            self._machine = VirtualMachineEvaluator(
+                self._flat().function, self._input_shapes, self._output_shapes
+            )
+        lead = () if n_samples is None else (n_samples,)
+        results = [np.empty(lead + shape) for shape in self._output_shapes]
+        if n_samples is None:
+            self._machine.evaluate(arrays, results)
+        else:
+            self._machine.evaluate_batch(arrays, results, n_samples)
+        return self.pack([result if result.ndim else result.item() for result in results])
 
     def _arrays(self, values: Sequence[Any]) -> tuple[Sequence[Array], int | None]:
         for value, shape in zip(values, self._input_shapes, strict=True):

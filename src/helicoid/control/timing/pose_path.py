@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.transform import Rotation
 
 from helicoid._typing import Array
 from helicoid.arrays import float_array
@@ -17,6 +16,7 @@ from helicoid.control.tasks import PoseTask
 from helicoid.control.timing.errors import InfeasiblePath
 from helicoid.control.timing.joint_path import JointPath
 from helicoid.errors import InputError
+from helicoid.geometry import so3
 from helicoid.robot import Robot
 
 LENGTH_PER_RADIAN = 0.2  # m per rad, for segments that turn more than they move
@@ -46,7 +46,7 @@ class Segment:
     def poses(self, part: Array) -> Array:
         """(m, 4, 4) at parts 0 to 1 of the way."""
         T = np.zeros((len(part), 4, 4))
-        turned = Rotation.from_rotvec(part[:, None] * self.turn).as_matrix()
+        turned = so3.exp(part[:, None] * self.turn)
         T[:, :3, :3], T[:, :3, 3], T[:, 3, 3] = self.rotation @ turned, self.points(part), 1.0
         return T
 
@@ -136,7 +136,7 @@ class PosePath:
         self, pose: ArrayLike, points: Callable[[Array], Array], tangents: Array, way: float
     ) -> PosePath:
         R0, R1 = self.end[:3, :3], np.asarray(pose, dtype=np.float64)[:3, :3]
-        turn = Rotation.from_matrix(R0.T @ R1).as_rotvec()
+        turn = so3.log(R0.T @ R1)
         length = max(way, LENGTH_PER_RADIAN * float(np.linalg.norm(turn)))
         if length < 1e-9:
             raise InputError("two poses in a row are equal: a path cannot stand still; leave one out")
@@ -261,7 +261,7 @@ def _apart(ik: InverseKinematics, poses: Array, Q: Array) -> Array:
     task = ik.tasks[0]
     assert isinstance(task, PoseTask)
     T = ik.robot.pose(task.frame)(Q)
-    turn = Rotation.from_matrix(np.swapaxes(T[:, :3, :3], 1, 2) @ poses[:, :3, :3]).magnitude()
+    turn = np.linalg.norm(so3.log(np.swapaxes(T[:, :3, :3], 1, 2) @ poses[:, :3, :3]), axis=1)
     return np.maximum(np.linalg.norm(T[:, :3, 3] - poses[:, :3, 3], axis=1), turn)
 
 

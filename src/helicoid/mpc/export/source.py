@@ -119,7 +119,7 @@ def source(
     """The file `<prefix>.c`; `names` are those of the kernels that there are."""
     p, stages = header.prefix, engine.stages
     sizes = kernels.definitions(stages) + ("" if contacts is None else contacts.definitions())
-    head = _HEAD.format(p=p, sizes=sizes, pragma=loop_pragma())
+    head = _HEAD.format(p=p, sizes=sizes, pragma=loop_pragma(large=True))
     declared = [f"const helicoid_kernel *{p}_{name}_kernel(void);" for name in names]
     arrays, copies = image(engine)
     if contacts is not None:

@@ -72,7 +72,7 @@ def _closed(stages: Stages) -> str:
 
 def _text(stages: Stages) -> str:
     """The C of the solver for the sizes of a problem."""
-    return f'{definitions(stages)}{loop_pragma()}#include "solver.c"\n'
+    return f'{definitions(stages)}{loop_pragma(large=True)}#include "solver.c"\n'
 
 
 def _declare(api: ctypes.CDLL) -> None:

@@ -75,7 +75,11 @@ def contact_kernel(
     robot: Robot, terms: ContactTerms, sizes: Sizes, stops: Stop, frictional: Sequence[int], batch: bool
 ) -> Kernel:
     """Compile the step of a robot, for one or for many side by side."""
-    text = _constants(robot, terms, sizes, stops, frictional) + loop_pragma() + '#include "contact.c"\n'
+    text = (
+        _constants(robot, terms, sizes, stops, frictional)
+        + loop_pragma(large=True)
+        + '#include "contact.c"\n'
+    )
     shapes = [item.shape for item in sizes.inputs], [item.shape for item in sizes.outputs]
     functions = {"prepare": terms.prepare, "finish": terms.finish}
     try:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.compiler import Input, Kernel
+from helicoid.compiler import Input, Kernel, interpreted
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.robot.collision.body_poses import body_matrices
@@ -78,7 +78,7 @@ class World:
 
     def _deepest(self, robot: Robot, q: Array, ground: Ground) -> tuple[float, int, int]:
         depths = np.full((len(self.points.rows), len(q)), -np.inf)
-        bodies = np.asarray(body_matrices(robot)(q)).reshape(len(q), robot.n_bodies, 3, 4)
+        bodies = np.asarray(interpreted(body_matrices(robot), q)).reshape(len(q), robot.n_bodies, 3, 4)
         for number, link in enumerate(self.points.links):
             body, placement = robot.model.frame(link)
             R, p = bodies[:, body, :, :3], bodies[:, body, :, 3:]

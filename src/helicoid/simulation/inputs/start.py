@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.arrays import float_array
+from helicoid.compiler import interpreted
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 from helicoid.simulation.equations import settling_function
@@ -137,7 +138,7 @@ def _settled(robot: Robot, q: Array, v: Array, theta: Array) -> tuple[Array, Arr
     """The states projected on the constraints, which corrects rounding errors; others are refused."""
     if robot.nq == robot.nv and not robot.constraints:
         return q, v
-    q_near, v_near = settling_function(robot)(q, v, theta if len(theta) > 1 else theta[0])
+    q_near, v_near = interpreted(settling_function(robot), q, v, theta if len(theta) > 1 else theta[0])
     if not np.all(np.abs(q_near - q) < _MAX_CORRECTION):
         if robot.constraints:
             raise InputError("q0 leaves constraints open: robot.find_consistent(q0, v0) gives a state nearby")

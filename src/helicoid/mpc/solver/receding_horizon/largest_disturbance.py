@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 
 from helicoid._typing import Array
+from helicoid.compiler import interpreted
 from helicoid.mpc.solver.engine import SqpSolver
 from helicoid.mpc.structure import Structure
 from helicoid.robot import Robot
@@ -42,7 +43,8 @@ def _of_joints(robot: Robot) -> Array:
 
     The weight m of a robot at its radius of inertia r about the joint, M_jj = m r², is m g r = g √(m M_jj).
     """
-    M = np.asarray(robot.mass_matrix(robot.neutral(), *([robot.theta.values] if len(robot.theta) else [])))
+    theta = [robot.theta.values] if len(robot.theta) else []
+    M = np.asarray(interpreted(robot.mass_matrix, robot.neutral(), *theta))
     weight = 9.81 * np.sqrt(np.maximum(robot.mass * np.diag(M), 0.0))
     known = np.isfinite(robot.limits.effort)
     known[list(robot.unactuated)] = False
