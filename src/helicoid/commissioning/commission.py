@@ -304,7 +304,8 @@ class _Procedure:
         """Message of a stop, its likely cause, and where the arm is."""
         parts, recording = [str(stopped)], stopped.recording
         if stopped.status in _OF_THE_MOTION and recording is not None:
-            error = likely_error(self.robot, recording) if stopped.braked is None else stopped.braked.error
+            error = None if stopped.braked is None else stopped.braked.error
+            error = likely_error(self.robot, recording) if error is None else error
             parts += [f"likely {error.text}"] if error is not None else []
         return "; ".join([*parts, *([stopped.place] if stopped.place else [])])
 

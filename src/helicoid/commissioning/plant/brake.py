@@ -18,8 +18,9 @@ from helicoid.robot import Robot
 
 _DURATIONS = 0.5, 2.0  # s: of holding after a stop, at least, and at most until it is at rest
 _REST_VELOCITY = 0.02  # of the velocity limit
-_GROWTH, _MIN_GROWTH = 1.3, 0.3  # of the largest speed over its limit: beyond it the brake accelerates
+_GROWTH, _MIN_GROWTH = 1.2, 0.15  # of the largest speed over its limit: beyond it the brake accelerates
 _MAX_FREQUENCY_BY_LAG = 0.15  # ω times the delay: a phase margin of about 55°
+_DURATION_BY_LAG = 10  # more time for a slower law
 _ATTEMPTS = 3
 
 
@@ -50,10 +51,10 @@ class Braked:
 def brake(robot: Robot, law: Any, plant: CheckedPlant, until: Recording, measured: bool = True) -> Braked:
     """Come to rest within the limits, as far as the plant still answers, and hold.
 
-    The law holds the position where the robot is, with the load that it held before. Where an error of
-    wiring explains the motion until the stop, measurements and commands are corrected for it, and where the
-    torques act late, the law is slower. A brake that makes the robot faster is given up: the wiring is
-    searched again, and at last only gravity is compensated.
+    The law holds the position where the robot is, with the load that it held before. A brake that makes the
+    robot faster is given up. Then the error of wiring that explains the motion until then is corrected for in
+    measurements and commands, and where torques act late, the law is slower. At last only gravity is
+    compensated.
 
     Args:
         robot: as described, by which errors of wiring are found.
@@ -62,7 +63,7 @@ def brake(robot: Robot, law: Any, plant: CheckedPlant, until: Recording, measure
         until: the recording until the stop.
         measured: whether samples can be believed; else gravity is compensated at the last position.
     """
-    error = likely_error(robot, until)
+    error: WiringError | None = None
     loop = _Brake(law, plant, held_torque(law.robot, until), until)
     with suppress(CommissioningStopped):
         for _ in range(_ATTEMPTS if measured else 0):
@@ -70,7 +71,7 @@ def brake(robot: Robot, law: Any, plant: CheckedPlant, until: Recording, measure
             if loop.run(error):
                 break
             found = likely_error(robot, _joined(until, loop.recording()), doubted=True)
-            if found is None or (error is not None and found.text == error.text):
+            if found is None or not found.corrects or (error is not None and found.text == error.text):
                 break
             error = found
     if not loop.at_rest:
@@ -96,7 +97,7 @@ class _Brake:
             self.law.set(frequency=frequency, integral=integral_gain(frequency))
 
     def run(self, error: WiringError | None) -> bool:
-        """Hold the place; False as soon as the robot gets faster.
+        """Hold the place; False as soon as the robot gets faster, or where it keeps moving.
 
         Raises:
             CommissioningStopped: the plant fails.
@@ -105,9 +106,10 @@ class _Brake:
         on_q, on_tau = (same, same) if error is None else (error.on_q, error.on_tau)
         least, most = (round(one / self.plant.period) for one in _DURATIONS)
         late = 0 if error is None else round(error.lag / self.plant.period)
+        most += _DURATION_BY_LAG * late
         lately = max(round(HELD_TIME / self.plant.period), 1)
         law.reset()
-        here, allowed = np.zeros(0), np.inf
+        here, allowed, first, speed = np.zeros(0), np.inf, 0.0, 0.0
         for k in range(most):
             self.measured = False
             sample = self.plant.measure()
@@ -116,7 +118,9 @@ class _Brake:
             speed = float(np.max(np.abs(v) / limits.velocity))
             if not k:
                 here = np.clip(q, limits.lower, limits.upper)
-                allowed = max(_GROWTH * speed, speed + _MIN_GROWTH)
+                first = speed
+                more = _MIN_GROWTH if error is None else 2 * _MIN_GROWTH  # corrected masses are further off
+                allowed = max(_GROWTH * speed, speed + more)
             if k > late and speed > allowed:
                 return False
             tau = on_tau @ (law.step(q, v, here) + self.held)
@@ -127,8 +131,8 @@ class _Brake:
                 slow = np.abs([one[1] for one in self._samples[-lately:]]) < _REST_VELOCITY * limits.velocity
                 self.at_rest = bool(np.all(slow))
                 if self.at_rest:
-                    break
-        return True
+                    return True
+        return speed < first / 2
 
     def coast(self, error: WiringError | None) -> None:
         """Command gravity alone at the last position, without feedback.

@@ -14,7 +14,7 @@ from helicoid.commissioning.status import CommissioningStatus, CommissioningStop
 from helicoid.errors import InputError
 from helicoid.robot import Robot
 
-_MAX_ANSWER_TIME, _MAX_HOLD_TIME = 1.0, 60.0  # s, of measure() and apply(), and of brakes
+_MAX_ANSWER_TIME, _MAX_HOLD_TIME = 5.0, 60.0  # s, of measure() and apply(), and of brakes
 
 
 @runtime_checkable

@@ -27,6 +27,7 @@ _MIN_GAIN, _MIN_GAIN_WHERE_DOUBTED = (
     2.0,
     0.7,
 )  # logarithm of the ratio of what is left, in all
+_RARER = 1.0  # of gain: there are more pairs of joints than joints
 _UNEXPLAINED_FLOOR = 0.02
 _MAX_RATIO = 4.0  # of accelerations to those of the description
 _CONSISTENT = 0.5  # of the change of a position, that its velocity explains
@@ -50,6 +51,11 @@ class WiringError:
         """Whether a law has to be changed for it."""
         same = np.eye(len(self.on_q))
         return bool(self.lag or np.any(self.on_q != same) or np.any(self.on_tau != same))
+
+    @property
+    def is_of_two(self) -> bool:
+        """Whether two joints are exchanged."""
+        return any(np.any(x != np.diag(np.diag(x))) for x in (self.on_q, self.on_tau))
 
 
 def prepare(robot: Robot) -> None:
@@ -81,15 +87,16 @@ def likely_error(robot: Robot, recording: Recording, doubted: bool = False) -> W
     best, error, gain = 0.0, None, _MIN_GAIN_WHERE_DOUBTED if doubted else _MIN_GAIN
     for one in _exchanges(names):
         fit = _Fit.of(robot, q @ one.on_q, v @ one.on_q, tau @ one.on_tau, period, lag)
-        if described.is_refuted_by(fit, gain) and described.gain(fit).sum() > best:
-            best, error = float(described.gain(fit).sum()), one
-            k = int(np.argmax(described.gain(fit)))
+        gained = described.gain(fit)
+        total = float(gained.sum()) - (_RARER if one.is_of_two else 0.0)
+        if described.is_refuted_by(fit, gain) and total > best:
+            best, error, k = total, one, int(np.argmax(gained))
             shares = 100 * fit.share[k], 100 * described.share[k]
+    if lag >= _LONG and at_once.is_refuted_by(described, gain) and at_once.gain(described).sum() > best:
+        return WiringError(f"torques act about {1e3 * lag:.0f} ms late", same, same, lag)
     if error is not None:
         text = "{}: {:.0f} % of the torque is explained so, {:.0f} % as described".format(error.text, *shares)
         return WiringError(text, error.on_q, error.on_tau)
-    if lag >= _LONG and at_once.is_refuted_by(described, gain):
-        return WiringError(f"torques act about {1e3 * lag:.0f} ms late", same, same, lag)
     return _another_unit(names, _Fit.of(robot, q, v, tau, period, lag, 0.0))
 
 
