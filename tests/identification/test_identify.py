@@ -137,7 +137,7 @@ def test_the_average_changes_little_where_the_log_does() -> None:
     size = np.linalg.norm(np.asarray(test.tau))
     steps = [np.linalg.norm(b - a) / size for a, b in pairwise(found)]
     assert evidence[0] < 0.7 and evidence[-1] > 0.95
-    assert max(steps) < 0.03  # 0.08 where springs are taken or left
+    assert max(steps) < 0.04  # 0.08 where springs are taken or left
 
 
 def test_slow_motions_excite_friction_at_high_speed_little() -> None:

@@ -299,7 +299,7 @@ def fitted(
     held = [samples for samples in stretches if isinstance(samples, Samples)]  # or workers have them
     sines = single_frequency_joints(robot, [] if regression.wrenches else held)
     redundancy = data.redundancy
-    if isinstance(longest, Samples) and not sines.majority:  # else periods and errors of the model repeat
+    if isinstance(longest, Samples):
         redundancy = residual_redundancy(regression, longest, x, data.folds.redundancy)
     known = posterior(
         data.whole.combined(data.weights),
@@ -332,7 +332,7 @@ def fitted(
         training,
         expected,
         said,
-        posterior=known + between_models(data, options.regularisation or 0.0),
+        posterior=known + between_models(regression, data, options.regularisation or 0.0),
         evidence=selected.evidence,
         unexplained=np.maximum(expected.rmse, by_speed),
         coloured=coloured(regression, longest, x) if isinstance(longest, Samples) else None,

@@ -17,6 +17,7 @@ from helicoid.identification.linear.identified_robot import identified_robot, im
 from helicoid.identification.logs.external import external_part
 from helicoid.identification.logs.filtering import low_pass, outliers
 from helicoid.identification.logs.log import Log
+from helicoid.identification.logs.motion_noise import motion_noise, prediction_cutoff
 from helicoid.identification.logs.plausibility import check
 from helicoid.identification.logs.preparation import measured, motion, moved
 from helicoid.identification.logs.single_frequency import SineMotion
@@ -167,19 +168,35 @@ class Identification:
         return identified_robot(self.regression, self.x)
 
     def predict(self, log: Log) -> Array:
-        """Predicted torques (or wrenches), (N, rows): one row for each sample of the log as given."""
+        """Predicted torques (or wrenches), (N, rows): one row for each sample of the log as given.
+
+        Measured motions are low-passed as for the fit. The less noise a motion has, the higher is the
+        cut-off; planned motions are not low-passed.
+        """
         check(self.nominal, log, moving=False)
         result = np.empty((len(log), len(self.regression.row_names)))
-        for part, even, (q, v, a) in motion(self.nominal, log, self.cutoff):
+        cutoff = self._prediction_cutoff(log)
+        for part, even, (q, v, a) in motion(self.nominal, log, cutoff):
             predicted = np.vstack(
                 [
                     self.regression.predict(self.x, q[k : k + _BLOCK], v[k : k + _BLOCK], a[k : k + _BLOCK])
                     for k in range(0, len(q), _BLOCK)
                 ]
             )
-            smooth = low_pass(predicted, even.rate, self.cutoff)
+            smooth = low_pass(predicted, even.rate, cutoff)
             result[part] = even.back(moved(smooth, -self.lag * even.rate))[: part.stop - part.start]
         return np.asarray(result - external_part(self.nominal, log))
+
+    def _prediction_cutoff(self, log: Log) -> float | None:
+        """Cut-off of the low-pass for a log: that of the fit, or higher where the motion has less noise."""
+        if self._motion_noise is None:
+            return self.cutoff
+        return prediction_cutoff(self.cutoff, self._motion_noise, motion_noise(self.nominal, log))
+
+    @cached_property
+    def _motion_noise(self) -> Array | None:
+        """Least noise of the motion of the fitted logs, (nv,); None where they are not held."""
+        return np.min([motion_noise(self.nominal, log) for log in self.logs], axis=0) if self.logs else None
 
     def prediction_interval(self, log: Log, level: float = 0.95) -> tuple[Array, Array]:
         """Lower and upper bounds of measured torques at a probability of `level`: two arrays (N, rows).

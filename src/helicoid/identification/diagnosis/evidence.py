@@ -77,7 +77,7 @@ def prior(robot: Robot) -> Prior:
     elastic = ("elastic",) if robot.model.elastic else ()
     regression = Regression(robot, (*default_groups(), *candidates, *elastic))
     p = len(regression.parameters)
-    bodies = whitened_coordinates(regression, Factor(np.eye(p), np.zeros(p), 0.0, p))
+    bodies = whitened_coordinates(regression, Factor(np.eye(p), np.zeros(p), 0.0))
     T = _BODY_SIGMA * bodies.T
     others, usual = list(bodies.others), usual_magnitudes(regression)
     T[others, others] = _JOINT_SIGMA * usual[others]

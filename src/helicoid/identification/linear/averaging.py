@@ -2,12 +2,13 @@
 
 With E_S the held-out error of the model S and θ a prior factor for each term that it has,
 
-    ω_S ∝ (E_S / min E)^-40 θ^|S|,        x = Σ_S ω_S x_S.
+    ω_S ∝ (E_S / E_C^(1 - c))^-40 θ^|S|,        x = Σ_S ω_S x_S.
 
 An error that follows n effective samples has the likelihood E^-n: 40 are what the folds of one log tell of
-another motion. Consistent bodies and friction that is not negative are convex sets, so that the average of
-parameters is physical where its models are (Hoeting, Madigan, Raftery and Volinsky 1999; with weights by
-predictive density, Yao, Vehtari, Simpson and Gelman 2018).
+another motion. Of friction curves over speed it tells the less, the less it covers of the usual speeds (c, 0
+to 1): E_C is the least error of the models with the same curve. Consistent bodies and friction that is not
+negative are convex sets, so that the average of parameters is physical where its models are (Hoeting et al.
+1999; with weights by predictive density, Yao et al. 2018).
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ import numpy as np
 
 from helicoid._typing import Array
 from helicoid.identification.linear.cross_validation import held_out, relative_error
+from helicoid.identification.linear.equations.friction_columns import velocity_curves
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.stack import Stack
 from helicoid.identification.linear.solving.bounded import bounded_minimum
-from helicoid.identification.linear.solving.consistent import nonnegative_unknowns
-from helicoid.identification.linear.weighting import Mixture, WeightedFolds
+from helicoid.identification.linear.solving.consistent import lower_bounds
+from helicoid.identification.linear.weighting import Models, WeightedFolds
 
 _EFFECTIVE_HELD_OUT_SAMPLES = 40.0
 _PRIOR_FACTOR_OF_TERM = float(np.exp(-0.5))
@@ -33,16 +35,19 @@ _ROUNDING = 1e-14  # of the mean eigenvalue of the normal equations
 
 
 def averaged(
-    regression: Regression, data: WeightedFolds, terms: Sequence[str], regularisation: float, mixture: Mixture
-) -> Mixture:
-    """A mixture with the models of all subsets of `terms`, from the compressed samples alone."""
+    regression: Regression, data: WeightedFolds, terms: Sequence[str], regularisation: float, coverage: float
+) -> Models:
+    """The models of all subsets of `terms`, from the compressed samples alone; `coverage` is c above."""
     subsets = [left_out for count in range(len(terms) + 1) for left_out in combinations(terms, count)]
     errors = _errors(regression, data, subsets, regularisation) + _ROUNDING_ERROR
+    curves = [[term for term in left_out if term in velocity_curves()] for left_out in subsets]
+    least = [min(e for e, other in zip(errors, curves, strict=True) if other == own) for own in curves]
+    errors /= np.array(least) ** (1.0 - coverage)
     weights = (errors / errors.min()) ** -_EFFECTIVE_HELD_OUT_SAMPLES
     weights /= _PRIOR_FACTOR_OF_TERM ** np.array([len(left_out) for left_out in subsets])
     weights *= weights >= _MIN_WEIGHT * weights.sum()
     models = zip(subsets, weights / weights.sum(), strict=True)
-    return mixture._replace(models=tuple((left_out, float(w)) for left_out, w in models if w > 0))
+    return tuple((left_out, float(w)) for left_out, w in models if w > 0)
 
 
 def _errors(
@@ -52,9 +57,7 @@ def _errors(
     own, folds = data.coordinates, data.folds
     assert own.joint_prior is not None
     prior = np.diag(regularisation * own.inertial + own.joint_prior**2)
-    least = np.full(len(prior), -np.inf)
-    bounded = np.setdiff1d(nonnegative_unknowns(regression), own.fixed)
-    least[bounded] = -own.origin[bounded] / own.T.diagonal()[bounded]
+    least = lower_bounds(regression, own)
     trained = [(held, _of_others(data, held)) for held in (folds.parts, folds.speeds)]
     groups, index = regression.parameters.groups, np.arange(len(prior))
     errors = np.ones(len(subsets))

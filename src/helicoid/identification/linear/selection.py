@@ -19,6 +19,7 @@ from helicoid.identification.linear.solving.estimators import (
     ordinary,
     residual_redundancy,
 )
+from helicoid.identification.linear.solving.whitening import usual_sizes
 from helicoid.identification.linear.weighting import (
     SINGLE,
     Mixture,
@@ -30,7 +31,6 @@ from helicoid.identification.linear.weighting import (
 from helicoid.identification.logs.filtering import bandwidth
 from helicoid.identification.logs.log import Log
 from helicoid.identification.logs.preparation import Samples, Stretch, smoothed, usable_stretches
-from helicoid.identification.logs.single_frequency import single_frequency_joints
 from helicoid.progress import Progress
 from helicoid.robot import Robot
 
@@ -39,7 +39,10 @@ _WINDOWS_FOR_SELECTION = 6
 _CUTOFFS_PER_BANDWIDTH = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0)
 _CUTOFF_TIE = 0.002  # relative error: of cut-offs that differ by less, the lowest is taken
 _REGULARISATION_DURING_SELECTION = 10.0
-_BODY_SIGMA = 0.6  # of itself: prior σ of a described body
+_BODY_SIGMA = 0.5  # of itself: prior σ of a described body
+_TEMPERING = 0.7  # power of weights: 1 where residuals are noise, 0 where they are errors of the model
+_USUAL_SPEED = 0.3  # of the velocity limits
+_MIN_MOVING = 0.01  # of the velocity limits
 _MIN_TERM_WEIGHT = 0.5  # for a term to be fitted by estimators that do not average models
 
 
@@ -91,7 +94,8 @@ def select(
     if terms:
         weight = selected.regularisation if options.regularisation is None else options.regularisation
         data = weighted_folds(everything, *both, selected.mixture)
-        mixture = averaged(everything, data, terms, weight, selected.mixture)
+        models = averaged(everything, data, terms, weight, _speed_coverage(robot, stretches))
+        mixture = selected.mixture._replace(models=models)
         evidence = {term: mixture.weight_of(term) for term in terms}
         least, mixture = (0.0, mixture) if options.estimator in WITH_PRIOR else (_MIN_TERM_WEIGHT, SINGLE)
         kept = tuple(group for group in groups if evidence.get(group, 1.0) > least)
@@ -103,19 +107,22 @@ def select(
 
 
 def _prior_strength(regression: Regression, data: WeightedFolds, stretches: Sequence[Samples]) -> Mixture:
-    """Redundancy N / N_eff of the samples, and whether weights are tempered: not after a single sine.
-
-    Its periods repeat each other, and with them the errors of the model.
-    """
+    """Redundancy N / N_eff of the samples, and the tempering of weights."""
     counts = np.maximum(np.array(data.whole.counts), 1)
     squares = data.whole.squares(np.zeros(data.whole.n_unknowns)) / counts
     floor = np.maximum(MIN_RELATIVE_RESIDUAL**2 * squares * data.weights, 1.0)
     rounding = float(np.exp(np.mean(np.log(floor))))
-    if single_frequency_joints(regression.robot, [] if regression.wrenches else stretches).majority:
-        return Mixture(redundancy=data.redundancy * rounding)
     x = ordinary(data.whole.combined(data.weights), data.coordinates)
     redundancy = residual_redundancy(regression, max(stretches, key=len), x, data.redundancy)
-    return Mixture(redundancy=redundancy * rounding, tempered=True)
+    return Mixture(redundancy=redundancy * rounding, tempering=_TEMPERING)
+
+
+def _speed_coverage(robot: Robot, stretches: Sequence[Samples]) -> float:
+    """What a log covers of the usual speeds of joints, squared, 0 to 1."""
+    fastest = np.quantile(np.abs(np.vstack([samples.v for samples in stretches])), 0.99, axis=0)
+    part = fastest / usual_sizes(robot)[1]
+    moving = part[part > _MIN_MOVING]
+    return float(min(1.0, np.median(moving) / _USUAL_SPEED) ** 2) if len(moving) else 0.0
 
 
 def _default_unknowns(robot: Robot, options: Options, wrenches: tuple[str, ...]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from helicoid.identification.linear.cross_validation import Fit, Folds, folds
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.stack import Factor, Stack
 from helicoid.identification.linear.solving.at_rest import joints_at_rest, stiction, unexcited
-from helicoid.identification.linear.solving.consistent import Bounds, consistent
+from helicoid.identification.linear.solving.consistent import Bounds, consistent, lower_bounds
 from helicoid.identification.linear.solving.estimators import (
     deviation,
     noise_floor,
@@ -30,17 +30,20 @@ from helicoid.identification.logs.preparation import Samples
 _REWEIGHTINGS = 3
 
 
+Models = tuple[tuple[tuple[str, ...], float], ...]
+
+
 class Mixture(NamedTuple):
     """Models that are averaged, each by the groups that it leaves as described and its weight.
 
-    `redundancy` is N / N_eff, by default that of the bandwidth. `tempered`: rows are weighted by the square
-    root of their 1/σ² relative to the geometric mean, since bodies are shared and errors of the model are
-    not noise: else small joints with friction that no term describes would steer the bodies of all.
+    `redundancy` is N / N_eff, by default that of the bandwidth. Weights of rows relative to their geometric
+    mean are raised to the power `tempering`, since bodies are shared and errors of the model are not noise:
+    else small joints with friction that no term describes would steer the bodies of all.
     """
 
-    models: tuple[tuple[tuple[str, ...], float], ...] = (((), 1.0),)
+    models: Models = (((), 1.0),)
     redundancy: float | None = None
-    tempered: bool = False
+    tempering: float = 1.0
 
     def weight_of(self, term: str) -> float:
         """The weight of all models with a term."""
@@ -100,15 +103,10 @@ def weighted_folds(
         (own.fixing(k for group in left_out if group in groups for k in index[groups[group]]), weight)
         for left_out, weight in mixture.models
     )
-    tempered = _tempered(weights) if mixture.tempered else weights
-    return WeightedFolds(parts, recorded, whole, weights, own, redundancy, tempered, models)
-
-
-def _tempered(weights: Array) -> Array:
-    """Weights whose ratios to their geometric mean are the square roots of those given."""
     used = weights > 0
     mean = np.exp(np.mean(np.log(weights[used]))) if used.any() else 1.0
-    return np.sqrt(weights * mean)
+    tempered = mean * (weights / mean) ** mixture.tempering
+    return WeightedFolds(parts, recorded, whole, weights, own, redundancy, tempered, models)
 
 
 def fitter(
@@ -125,7 +123,7 @@ def fitter(
             weights = np.ones_like(data.weights) if estimator == "ordinary" else data.weights
             return (total if estimator == "total" else ordinary)(stack.combined(weights), data.coordinates)
         factor, own = stack.combined(data.tempered), data.coordinates
-        u, weights = _deviations(data, factor, regularisation)
+        u, weights = _deviations(regression, data, factor, regularisation)
         if estimator == "ridge":
             return np.asarray(own.origin + own.T @ (weights @ u))
         return consistent(regression, factor, own, regularisation, bounds, weights @ u)
@@ -133,14 +131,21 @@ def fitter(
     return fit
 
 
-def between_models(data: WeightedFolds, regularisation: float) -> Array:
+def between_models(regression: Regression, data: WeightedFolds, regularisation: float) -> Array:
     """Covariance of x between the models of a mixture, Σ ω (x_S - x)(x_S - x)ᵀ."""
-    u, weights = _deviations(data, data.whole.combined(data.tempered), regularisation)
+    u, weights = _deviations(regression, data, data.whole.combined(data.tempered), regularisation)
     apart = (u - weights @ u) @ data.coordinates.T.T
     return np.asarray((apart.T * weights) @ apart)
 
 
-def _deviations(data: WeightedFolds, factor: Factor, regularisation: float) -> tuple[Array, Array]:
-    """u of each model, (models, p), and the weights of the models."""
-    found = [deviation(factor, coordinates, regularisation) for coordinates, _ in data.models]
-    return np.array(found), np.array([weight for _, weight in data.models])
+def _deviations(
+    regression: Regression, data: WeightedFolds, factor: Factor, regularisation: float
+) -> tuple[Array, Array]:
+    """u of each model, (models, p), and the weights of the models.
+
+    Where they are several, each has friction that is not negative: the average of others would not have it.
+    """
+    coordinates, weights = zip(*data.models, strict=True)
+    bounds = [lower_bounds(regression, own) if len(weights) > 1 else None for own in coordinates]
+    pairs = zip(coordinates, bounds, strict=True)
+    return np.array([deviation(factor, own, regularisation, b) for own, b in pairs]), np.array(weights)

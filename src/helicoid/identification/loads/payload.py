@@ -20,9 +20,9 @@ from helicoid.identification.linear.equations.regression import default_groups
 from helicoid.identification.linear.equations.stack import triangle
 from helicoid.identification.linear.options import Options, read_cutoff
 from helicoid.identification.linear.selection import Selected, excerpt, select
-from helicoid.identification.linear.solving.consistent import consistent_body
-from helicoid.identification.linear.solving.estimators import autocorrelation_time
+from helicoid.identification.loads.consistent_body import consistent_body
 from helicoid.identification.loads.sensor_lag import Readings, offsets_and_lag
+from helicoid.identification.logs.autocorrelation import autocorrelation_time
 from helicoid.identification.logs.filtering import bandwidth, low_pass
 from helicoid.identification.logs.log import DoubtfulLogWarning, Log
 from helicoid.identification.logs.plausibility import check

@@ -1,5 +1,6 @@
 """Friction models that are nonlinear in some parameters: columns that depend on shapes of each joint.
 
+They take the place of all terms that are functions of velocity alone.
 A model is a choice of terms of the table in `dynamics.friction`; "sigmoid" is that of Gaz et al. (2019).
 """
 
@@ -12,8 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.dynamics.friction import TERMS
-from helicoid.identification.linear.equations.friction_columns import friction_columns, shape_names, signed
+from helicoid.identification.linear.equations.friction_columns import (
+    friction_columns,
+    shape_names,
+    signed,
+    velocity_curves,
+)
 from helicoid.identification.linear.equations.regression import Indices, Regression
 
 
@@ -45,11 +50,6 @@ MODELS: Mapping[str, FrictionModel] = {
 }
 
 
-def replaced_terms() -> tuple[str, ...]:
-    """Terms that a model takes the place of: all that are functions of velocity alone."""
-    return tuple(name for name, term in TERMS.items() if term.is_velocity_curve)
-
-
 class ShapedRegression(Regression):
     """A regression of torques whose friction is a model with given shapes (nv, number of shapes).
 
@@ -59,7 +59,7 @@ class ShapedRegression(Regression):
     def __init__(
         self, plain: Regression, model: FrictionModel, shapes: Array, slopes_at: Array | None = None
     ) -> None:
-        kept = [g for g in plain.groups if g not in replaced_terms() and g not in model.absorbs]
+        kept = [g for g in plain.groups if g not in velocity_curves() and g not in model.absorbs]
         super().__init__(plain.robot, kept, plain.smoothing, (), plain._load)
         self.model, self.shapes, self._plain = model, shapes, plain
         self._slopes_at = slopes_at
@@ -93,7 +93,7 @@ class ShapedRegression(Regression):
     @property
     def covered(self) -> frozenset[str]:
         """Groups that are unknown, including those that the model replaces."""
-        return frozenset((*self.groups, *replaced_terms(), *self.model.absorbs)) - {*self.model.shapes}
+        return frozenset((*self.groups, *velocity_curves(), *self.model.absorbs)) - {*self.model.shapes}
 
     @property
     def shape_values(self) -> dict[str, Array]:

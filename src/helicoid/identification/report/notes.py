@@ -9,7 +9,7 @@ import numpy as np
 from helicoid._typing import Array
 from helicoid.dynamics.friction import TERMS
 from helicoid.identification.linear.equations.regression import Regression
-from helicoid.identification.linear.solving.estimators import autocorrelation_time
+from helicoid.identification.logs.autocorrelation import autocorrelation_time
 from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.preparation import Samples
 from helicoid.identification.logs.single_frequency import SineMotion

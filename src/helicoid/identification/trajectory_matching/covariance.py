@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from helicoid._typing import Array
-from helicoid.identification.linear.solving.estimators import autocorrelation_time
+from helicoid.identification.logs.autocorrelation import autocorrelation_time
 from helicoid.identification.logs.filtering import Mask
 from helicoid.identification.refinement.multiple_shooting import Refinement, ShootingPoint
 from helicoid.identification.trajectory_matching.problem import TrajectoryMatching

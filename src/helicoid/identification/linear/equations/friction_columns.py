@@ -22,6 +22,11 @@ def nonnegative_groups() -> tuple[str, ...]:
     return ("armature", "elastic", *(term.name for term in TERMS.values() if term.nonnegative))
 
 
+def velocity_curves() -> tuple[str, ...]:
+    """Terms that are functions of velocity alone: they extrapolate to other speeds."""
+    return tuple(name for name, term in TERMS.items() if term.is_velocity_curve)
+
+
 def suffix(group: str) -> str:
     """End of the names of a group's unknowns, as in `joint_1.damping`."""
     return TERMS[group].suffix if group in TERMS else group

@@ -24,15 +24,11 @@ BLOCK = 256  # samples: large enough for LAPACK's blocked code, small enough to 
 
 
 class Factor(NamedTuple):
-    """min ‖Y x - y‖² in small: ‖Y x - y‖² = ‖R x - z‖² + rest, R (p, p) upper triangular, z (p,).
-
-    `n_equations` is how many rows Y has.
-    """
+    """min ‖Y x - y‖² in small: ‖Y x - y‖² = ‖R x - z‖² + rest, R (p, p) upper triangular, z (p,)."""
 
     R: Array
     z: Array
     rest: float
-    n_equations: int
 
     def squares(self, x: Array) -> float:
         """‖Y x - y‖²."""
@@ -94,7 +90,7 @@ class Stack:
     def row(self, k: int) -> Factor:
         """The least squares problem of row k alone, in the unknowns of its support."""
         R = self.factors[k]
-        return Factor(R[:-1, :-1], R[:-1, -1], float(R[-1, -1] ** 2), self.counts[k])
+        return Factor(R[:-1, :-1], R[:-1, -1], float(R[-1, -1] ** 2))
 
     def combined(self, weights: Array | None = None) -> Factor:
         """One problem of all rows, row k's squared residuals multiplied by weights[k], in all unknowns."""
@@ -119,7 +115,7 @@ class Stack:
             block = np.zeros((len(own), p + 1), order="F")
             block[:, [*on, p]] = own if weights is None else own * np.sqrt(weights[k])
             R = triangular(R, block)
-        return Factor(R[:p, :p], R[:p, p], float(R[p, p] ** 2), sum(self.counts))
+        return Factor(R[:p, :p], R[:p, p], float(R[p, p] ** 2))
 
     def squares(self, x: Array) -> Array:
         """‖Y_k x - y_k‖² of each row, (rows,)."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,12 +21,9 @@ from helicoid.identification.linear.equations.regression import Indices, Regress
 from helicoid.identification.linear.equations.stack import Factor
 from helicoid.identification.linear.solving.estimators import augmented
 from helicoid.identification.linear.solving.whitened_coordinates import WhitenedCoordinates
-from helicoid.identification.linear.solving.whitening import Whitening
-from helicoid.model.inertia import Inertia
 from helicoid.robot import Robot
 
 MIN_EIGENVALUE = 1e-3  # ε
-_SLIGHT_REGULARISATION = 1e-4
 # Whitened elements go row by row through the upper triangle, the solver's cone column by column.
 _COLUMN_MAJOR = [0, 1, 4, 2, 5, 7, 3, 6, 8, 9]
 _IDENTITY = np.array([1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0])
@@ -91,18 +87,17 @@ def consistent(
     own = augmented(coordinates.factor(factor), coordinates, regularisation)
     if mean is not None:
         own = own._replace(z=own.R @ mean)
-    nonnegative = np.setdiff1d(nonnegative_unknowns(regression), coordinates.fixed)
+    nonnegative, least = nonnegative_unknowns(regression), lower_bounds(regression, coordinates)
+    own_bounds = np.flatnonzero(np.isfinite(least))
     A_bound, b_bound = (bounds or Bounds()).rows(regression)
-    # u holds deviations from the description: x = origin + T u >= 0.
-    signs = coordinates.origin[nonnegative] / coordinates.T.diagonal()[nonnegative]
-    linear = np.vstack([-np.eye(len(own.z))[nonnegative], A_bound @ coordinates.T])
-    limits = np.concatenate([signs, b_bound - A_bound @ coordinates.origin])
-    x = coordinates.origin + coordinates.T @ _program(own, coordinates, linear, limits)
+    linear = np.vstack([-np.eye(len(own.z))[own_bounds], A_bound @ coordinates.T])
+    limits = np.concatenate([-least[own_bounds], b_bound - A_bound @ coordinates.origin])
+    x = coordinates.origin + coordinates.T @ program(own, coordinates, linear, limits)
     x[nonnegative] = np.maximum(x[nonnegative], 0.0)
     return x
 
 
-def _program(own: Factor, coordinates: WhitenedCoordinates, linear: Array, limits: Array) -> Array:
+def program(own: Factor, coordinates: WhitenedCoordinates, linear: Array, limits: Array) -> Array:
     """u of min ‖R u - z‖² with linear u <= limits and every body's matrix ⪰ ε."""
     free = np.asarray(np.linalg.lstsq(own.R, own.z, rcond=None)[0], dtype=np.float64)
     if _feasible(free, coordinates, linear, limits):
@@ -163,51 +158,17 @@ def _solved(
     return str(solution.status), np.array(solution.x)[:p]
 
 
+def lower_bounds(regression: Regression, coordinates: WhitenedCoordinates) -> Array:
+    """Lower bounds of u, which holds deviations from the description: x = origin + T u >= 0; else -∞."""
+    least = np.full(len(coordinates.origin), -np.inf)
+    own = np.setdiff1d(nonnegative_unknowns(regression), coordinates.fixed)
+    least[own] = -coordinates.origin[own] / coordinates.T.diagonal()[own]
+    return least
+
+
 def nonnegative_unknowns(regression: Regression) -> Indices:
     """Indices of unknowns that cannot be negative."""
     groups = regression.parameters.groups
     index = np.arange(len(regression.parameters))
     own = [index[groups[group]] for group in nonnegative_groups() if group in groups]
     return np.concatenate([np.zeros(0, dtype=np.intp), *own])
-
-
-def free_body(factor: Array) -> Array:
-    """π (10) of one body from the triangular factor (11, 11) of [Y y], by plain least squares."""
-    R, z = factor[:-1, :-1], factor[:-1, -1]
-    scale = 1.0 / np.maximum(np.linalg.norm(R, axis=0), 1e-300)
-    return np.asarray(scale * np.linalg.lstsq(R * scale, z, rcond=1e-9)[0], dtype=np.float64)
-
-
-class BodyFit(NamedTuple):
-    """π (10) of one body, and S (10, k) with covariance C = S Sᵀ; rows had `noise` as their variance."""
-
-    pi: Array
-    spread: Array
-    noise: float
-
-    def moved_by(self, gradient: Array) -> Array:
-        """Change of π by Yᵀ dy = `gradient` (10,), weighted as the fit."""
-        return np.asarray(self.spread @ (self.spread.T @ gradient) / self.noise)
-
-
-def consistent_body(factor: Array, equations: float, least_noise: float = 0.0) -> BodyFit:
-    """One body from the triangular factor (11, 11) of [Y y], physically consistent.
-
-    The variance of its rows is estimated from the residuals, and not below `least_noise`.
-    """
-    R, z = factor[:-1, :-1], factor[:-1, -1]
-    free = free_body(factor)
-    mass = max(abs(float(free[0])), 1e-3)
-    # A ball of 10 cm as reference, and a regularisation that only matters in unidentifiable directions.
-    reference = Inertia.from_pseudo(mass * np.diag([0.01, 0.01, 0.01, 1.0]))
-    T = np.asarray(Whitening(reference).inverse, dtype=np.float64)
-    rest = float(factor[-1, -1] ** 2)
-    noise = max((rest + float(np.sum((R @ free - z) ** 2))) / max(1.0, equations - 10), least_noise, 1e-18)
-    whitened = Factor(
-        R @ T / np.sqrt(noise), (z - R @ reference.parameters) / np.sqrt(noise), 0.0, int(equations)
-    )
-    own = WhitenedCoordinates(reference.parameters, T, (0,), ())
-    u = _program(augmented(whitened, own, _SLIGHT_REGULARISATION), own, np.zeros((0, 10)), np.zeros(0))
-    # By singular values: without noise RᵀR is so large that the regularisation would be lost in rounding.
-    _, singular, V = np.linalg.svd(whitened.R)
-    return BodyFit(own.origin + T @ u, T @ V.T / np.sqrt(singular**2 + _SLIGHT_REGULARISATION), noise)

@@ -12,13 +12,16 @@ from helicoid._typing import Array
 from helicoid.identification.linear.equations.regression import Regression
 from helicoid.identification.linear.equations.rows import stacked, thinning
 from helicoid.identification.linear.equations.stack import Factor, Stack
-from helicoid.identification.linear.solving.whitened_coordinates import JOINT_SIGMA, WhitenedCoordinates
+from helicoid.identification.linear.solving.bounded import bounded_least_squares
+from helicoid.identification.linear.solving.whitened_coordinates import WhitenedCoordinates
+from helicoid.identification.logs.autocorrelation import autocorrelation_time, recurrence
 from helicoid.identification.logs.filtering import low_pass
 from helicoid.identification.logs.preparation import Samples
 
 _RANK_TOLERANCE = 1e-9  # of the largest singular value
 MIN_RELATIVE_RESIDUAL = 1e-4  # of a row's torque: error of any model, also in logs without noise
-_BODY_SIGMA = 0.3  # of itself: prior σ of a described body
+_BODY_SIGMA = 0.3  # of itself: σ of a described body in predictions
+_JOINT_SIGMA = 0.1  # of its usual size: σ of an unknown of a joint in predictions
 _MIN_COLUMN = 1e-11  # of the longest column: shorter ones are rounding errors
 _MIN_SIGNAL = 2.0  # relative residuals: singular values above are signal in total least squares
 _REWEIGHTINGS = 6
@@ -35,10 +38,12 @@ def ordinary(factor: Factor, coordinates: WhitenedCoordinates) -> Array:
     return coordinates.origin + coordinates.T @ (scale * (Vt[kept].T @ ((U[:, kept].T @ own.z) / S[kept])))
 
 
-def deviation(factor: Factor, coordinates: WhitenedCoordinates, regularisation: float) -> Array:
-    """u of min ‖Y x - y‖² + regularisation · distance²: the ridge regression in whitened coordinates."""
+def deviation(
+    factor: Factor, coordinates: WhitenedCoordinates, regularisation: float, least: Array | None = None
+) -> Array:
+    """u of min ‖Y x - y‖² + regularisation · distance², the ridge regression, not below `least`."""
     own = augmented(coordinates.factor(factor), coordinates, regularisation)
-    return np.asarray(np.linalg.lstsq(own.R, own.z, rcond=1e-12)[0], dtype=np.float64)
+    return bounded_least_squares(own.R, own.z, np.full(len(own.z), -np.inf) if least is None else least)
 
 
 def total(factor: Factor, coordinates: WhitenedCoordinates) -> Array:
@@ -70,7 +75,7 @@ def augmented(own: Factor, coordinates: WhitenedCoordinates, regularisation: flo
     others = 0.0 if coordinates.joint_prior is None else coordinates.joint_prior
     prior = np.diag(np.sqrt(regularisation) * coordinates.inertial + others)
     Q, R = np.linalg.qr(np.vstack([own.R, prior]))
-    return Factor(R, Q.T @ np.append(own.z, np.zeros(len(prior))), own.rest, own.n_equations)
+    return Factor(R, Q.T @ np.append(own.z, np.zeros(len(prior))), own.rest)
 
 
 def row_weights(stack: Stack, x: Array, floor: Array) -> Array:
@@ -94,7 +99,7 @@ def covariance(
     With regularisation, the posterior covariance. Without, unidentifiable parameters have infinite variance.
     """
     own = coordinates.factor(factor)
-    own = Factor(own.R * np.sqrt(bandwidth), own.z, own.rest, own.n_equations)
+    own = Factor(own.R * np.sqrt(bandwidth), own.z, own.rest)
     if regularisation > 0:
         own = augmented(own, coordinates, regularisation * bandwidth)
     A, scale = _scaled(own.R)
@@ -118,21 +123,20 @@ def posterior(factor: Factor, coordinates: WhitenedCoordinates, redundancy: floa
     own = coordinates.factor(factor)
     others = list(coordinates.others)
     prior = coordinates.inertial / _BODY_SIGMA
-    prior[others] = coordinates.T[others, others] / (JOINT_SIGMA * usual[others])
+    prior[others] = coordinates.T[others, others] / (_JOINT_SIGMA * usual[others])
     A, scale = _scaled(np.vstack([own.R / np.sqrt(redundancy), np.diag(prior)]))
     spread = coordinates.T @ (scale[:, None] * np.linalg.pinv(A, rcond=1e-12))
     C = np.asarray(spread @ spread.T)
     fixed = list(coordinates.fixed)
-    C[fixed, fixed] += (JOINT_SIGMA * usual[fixed]) ** 2
+    C[fixed, fixed] += (_JOINT_SIGMA * usual[fixed]) ** 2
     return C
 
 
 def residual_redundancy(regression: Regression, samples: Samples, x: Array, of_band: float) -> float:
-    """Redundancy N / N_eff: the geometric mean of that of the bandwidth and of the residuals.
+    """Redundancy N / N_eff: recurrence times the geometric mean of that of the band and of the residuals.
 
-    The latter is the mean over rows of the integrated autocorrelation time 1 + 2 Σ ρ_k, up to the first
-    ρ_k < 0. It undercounts where motions are slow: errors of the model then repeat later than the log is
-    long. Rows with next to no residual are taken to be as redundant as the motion.
+    The latter is the mean autocorrelation time of the rows; those with next to no residual are taken to be as
+    redundant as the motion.
     """
     s = samples.thinned(thinning(samples))
     left = s.y - low_pass(regression.predict(x, s.q, s.v, s.a), s.rate, s.cutoff)
@@ -141,17 +145,7 @@ def residual_redundancy(regression: Regression, samples: Samples, x: Array, of_b
     is_noisy = np.std(left, axis=0) > MIN_RELATIVE_RESIDUAL * np.sqrt(np.mean(y**2, axis=0))
     time = np.full(len(is_noisy), max(1.0, of_band))
     time[is_noisy] = autocorrelation_time(left[:, is_noisy])
-    return float(np.sqrt(max(1.0, of_band) * max(1.0, float(np.mean(time)))))
-
-
-def autocorrelation_time(x: Array) -> Array:
-    """1 + 2 Σ ρ_k of each column of x (N, n), up to the first ρ_k < 0: N / N_eff of a mean."""
-    x = x - x.mean(axis=0)
-    correlation = np.fft.irfft(np.abs(np.fft.rfft(x, 2 * len(x), axis=0)) ** 2, axis=0)[: len(x)]
-    positive = np.cumprod(correlation > 0, axis=0)
-    return np.maximum(
-        2 * np.sum(correlation * positive, axis=0) / np.maximum(correlation[0], 1e-300) - 1, 1.0
-    )
+    return float(np.sqrt(max(1.0, of_band) * max(1.0, float(np.mean(time)))) * recurrence(s.q))
 
 
 def coloured(regression: Regression, samples: Samples, x: Array) -> Array:

@@ -27,7 +27,7 @@ from helicoid.robot import Robot
 
 _MIN_REFERENCE_MASS = 0.01  # of the mean mass of a robot's bodies
 _MAX_SIGMA = 0.1  # of its usual size: an unknown of a joint with a larger σ is unidentifiable
-JOINT_SIGMA = 0.1  # of its usual size: prior σ of an unknown of a joint about the description
+_JOINT_SIGMA = 0.2  # of its usual size: prior σ of an unknown of a joint about the description
 _USUAL_TIMES_DESCRIBED = 10.0  # upper end of the usual range of a stiffness or damping, of that described
 
 
@@ -49,17 +49,17 @@ class WhitenedCoordinates:
     def with_joint_prior(self, usual: Array, redundancy: float) -> WhitenedCoordinates:
         """These coordinates with a Gaussian prior about the description for the unknowns of joints.
 
-        σ is a tenth of an unknown's usual size. `redundancy` is N / N_eff: errors of the model are not
+        σ is a fifth of an unknown's usual size. `redundancy` is N / N_eff: errors of the model are not
         independent from sample to sample, so that the prior counts against effective samples.
         """
         prior = np.zeros(len(self.origin))
         others = list(self.others)
-        prior[others] = np.sqrt(redundancy) * self.T[others, others] / (JOINT_SIGMA * usual[others])
+        prior[others] = np.sqrt(redundancy) * self.T[others, others] / (_JOINT_SIGMA * usual[others])
         return replace(self, joint_prior=prior)
 
     def factor(self, factor: Factor) -> Factor:
         """A least squares problem in x as one in u."""
-        return Factor(factor.R @ self.T, factor.z - factor.R @ self.origin, factor.rest, factor.n_equations)
+        return Factor(factor.R @ self.T, factor.z - factor.R @ self.origin, factor.rest)
 
     def stated(self, start: int) -> Array:
         """Whitened elements of a described body, the first of which is `start`."""
