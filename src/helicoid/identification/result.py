@@ -137,7 +137,9 @@ class Identification:
         impossible = impossible_bodies(self.regression, self.x)
         if impossible:
             return f"no body can have the parameters of {', '.join(impossible)}: use estimator='consistent'"
-        return f"the log is likely wrong: {self.diagnosis}" if self.diagnosis else ""
+        # A load that the description lacks is in the identified bodies.
+        wrong = self.diagnosis and self.diagnosis_kind != "load"
+        return f"the log is likely wrong: {self.diagnosis}" if wrong else ""
 
     @property
     def sigma(self) -> Array:

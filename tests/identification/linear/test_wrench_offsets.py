@@ -173,3 +173,17 @@ def test_bias_is_checked() -> None:
         online("yes")  # type: ignore[arg-type]
     with pytest.raises(hc.InputError, match="name them, wrenches="):
         hc.OnlineIdentifier(arm(), ("inertia",), bias=True)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+def test_a_load_far_beyond_the_described_body(noise: float) -> None:
+    """Kilograms on a flange of 0.2 kg: the prior of the description yields to what the sensor reads."""
+    ur5 = hc.load("ur5")
+    loaded = ur5.with_payload("tool0", 3.0, [0.03, 0.0, 0.08], 0.01 * np.eye(3))
+    log = reading(loaded, 3, 0 * OFFSET, noise, ("wrist_3_link",))
+    found = hc.identify(ur5, log, cutoff=None, lag=0.0, progress=False)
+    own = [found.parameters.names.index(f"wrist_3_link.{name}") for name in ("m", "hx", "hy", "hz")]
+    values, sigma = found.parameters.values[own], found.parameters.sigma[own]
+    true = loaded.parameters.values[[loaded.parameters.names.index(found.parameters.names[k]) for k in own]]
+    assert values == pytest.approx(true, abs=0.01)
+    assert noise == 0.0 or np.all(np.abs(values - true) < 4 * sigma)

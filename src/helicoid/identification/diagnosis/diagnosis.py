@@ -46,7 +46,10 @@ def diagnose(robot: Robot, stretches: Sequence[Samples]) -> Candidate | None:
     if found is None or found.kind == "gear":
         found = multiples(evidence) or found
     if found is not None and found.kind in ("gear", "current", "unit"):
-        return undescribed_load(evidence, min(_MAX_PLAUSIBLE_MISFIT * n, _MAX_RATIO * now)) or found
+        plausible = max(_MAX_PLAUSIBLE_MISFIT * n, found.misfit)
+        return undescribed_load(evidence, min(plausible, _MAX_RATIO * now), plausible) or found
+    if found is None and n <= _MAX_JOINTS:
+        return undescribed_load(evidence, 0.0)
     return found
 
 

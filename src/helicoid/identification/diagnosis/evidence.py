@@ -25,7 +25,7 @@ from helicoid.identification.linear.solving.whitened_coordinates import usual_ma
 from helicoid.identification.logs.preparation import Samples
 from helicoid.robot import Robot
 
-_EFFECTIVE_SAMPLES = 100.0
+EFFECTIVE_SAMPLES = 100.0
 _RELATIVE_RESIDUAL = 0.05  # of the torque of a joint: usual error of models of real joints
 _BODY_SIGMA = 0.25  # of itself: prior σ of a described body
 _JOINT_SIGMA = 0.2  # of its usual size: prior σ of friction, offset and armature
@@ -130,15 +130,24 @@ class Evidence:
 
     def fitted(self, columns: Sequence[int] | None = None, scale: Array | None = None) -> tuple[float, Array]:
         """Minimum S over u, and its minimiser."""
+        A, b, c = self.normal_equations(columns, scale)
+        A += np.eye(len(b))
+        u = bounded_minimum(A, b, self.known.least)
+        # Of two large sums that cancel, S is never less than |u|².
+        return float(max(c - 2 * b @ u + u @ A @ u, u @ u)) + _ROUNDING_TOLERANCE * c, u
+
+    def normal_equations(
+        self, columns: Sequence[int] | None = None, scale: Array | None = None
+    ) -> tuple[Array, Array, float]:
+        """A (p, p), b (p,) and c of the sum of squares c - 2 bᵀu + uᵀA u, without the prior."""
         nv, p = len(self.squares), len(self.known.origin)
         columns = range(nv) if columns is None else columns
         scale = np.ones(nv) if scale is None else scale
-        A, b, c = np.eye(p), np.zeros(p), 0.0
+        A, b, c = np.zeros((p, p)), np.zeros(p), 0.0
         for k in self.rows:
             j, s = columns[k], scale[k]
-            weight = _EFFECTIVE_SAMPLES / (_RELATIVE_RESIDUAL**2 * s * s * max(self.tau_tau[j], 1e-300))
+            weight = EFFECTIVE_SAMPLES / (_RELATIVE_RESIDUAL**2 * s * s * max(self.tau_tau[j], 1e-300))
             A += weight * self.squares[k]
             b += weight * (s * self.with_tau[k, :, j] - self.with_stated[k])
             c += weight * (s * s * self.tau_tau[j] - 2 * s * self.tau_stated[j, k] + self.stated_stated[k])
-        u = bounded_minimum(A, b, self.known.least)
-        return float(c - 2 * b @ u + u @ A @ u) + _ROUNDING_TOLERANCE * c, u
+        return A, b, float(c)

@@ -19,6 +19,7 @@ _MIN_DECREASE, _MAX_RATIO = 30.0, 0.8  # of S by one more free scale: absolute, 
 _MAX_GEARED = 0.6  # fraction of the joints: if more are scaled, the log holds currents
 _MIN_FACTOR_OF_ALL = 2.5  # between measured and described torques of most joints
 _MIN_FACTOR_OF_ONE = 8.0  # between those of a single joint
+_MIN_DEVIATION_ABOVE, _MIN_DEVIATION_BELOW = 6.0, 2.0  # σ of that factor by the prior of the bodies
 _MIN_EXPLAINED = 0.5  # of the variance of a torque without friction, by the bodies
 _MIN_FRACTION_OF_JOINTS = 0.7  # of the joints whose torque bodies explain
 _COARSE_SCALES = np.exp(np.linspace(np.log(2e-4), np.log(5e3), 25))
@@ -72,8 +73,8 @@ def scaled(evidence: Evidence) -> Iterator[Candidate]:
     """Torques that are multiples of what bodies need: of some joints, found one by one, or of all."""
     ones, rows = np.ones(len(evidence.names)), evidence.suspects()
     common = _best(evidence, ones, evidence.rows)
-    for scale in (ones, common * ones):
-        freed: list[int] = []
+    for start in (ones, common * ones):
+        scale, freed = start, list[int]()
         best = evidence.misfit(scale=scale)
         if scale[0] != 1.0:
             yield _scale(evidence, evidence.rows, scale, best, 1)
@@ -87,7 +88,7 @@ def scaled(evidence: Evidence) -> Iterator[Candidate]:
             freed.append(k)
             own = [k for k in evidence.rows if abs(np.log(scale[k])) > np.log(_MAX_DESCRIPTION_ERROR)]
             if own:
-                yield _scale(evidence, own, scale, best, len(freed) + (common == scale[rows[0]]))
+                yield _scale(evidence, own, scale, best, len(freed) + (start is not ones))
 
 
 def _best(evidence: Evidence, scale: Array, rows: Sequence[int]) -> float:
@@ -136,34 +137,44 @@ def multiples(evidence: Evidence) -> Candidate | None:
     S hardly penalises bodies that are all lighter by the same factor, so the factor is bounded here.
     """
     found = _factors(evidence)
-    far = {k: f for k, f in found.items() if abs(np.log(f)) > np.log(_MIN_FACTOR_OF_ALL)}
+    far = {k: f for k, (f, _) in found.items() if abs(np.log(f)) > np.log(_MIN_FACTOR_OF_ALL)}
     everywhere = (
         len(far) >= max(2, _MIN_FRACTION_OF_JOINTS * len(found)) and len({f > 1 for f in far.values()}) == 1
     )
     if not everywhere:
-        far = {k: f for k, f in far.items() if abs(np.log(f)) > np.log(_MIN_FACTOR_OF_ONE)}
+        far = {k: f for k, f in far.items() if _is_multiple(*found[k])}
     if not far:
         return None
     scale = np.ones(len(evidence.names))
     scale[list(far)] = 1.0 / np.array(list(far.values()))
-    return _scale(evidence, list(far), scale, 0.0, len(far), everywhere)
+    return _scale(evidence, list(far), scale, evidence.misfit(scale=scale), len(far), everywhere)
 
 
-def _factors(evidence: Evidence) -> dict[int, float]:
-    """Ratio of the measured to the described torque of the bodies, by row, where it is identifiable.
+def _is_multiple(factor: float, sigma: float) -> bool:
+    """Whether a factor of one joint, with the prior σ that uncertain bodies give it, is another unit's."""
+    deviation = _MIN_DEVIATION_ABOVE if factor > 1 else _MIN_DEVIATION_BELOW
+    return abs(np.log(factor)) > np.log(_MIN_FACTOR_OF_ONE) and abs(factor - 1.0) > deviation * sigma
 
-    Beside the joint's own friction, offset, armature and spring.
+
+def _factors(evidence: Evidence) -> dict[int, tuple[float, float]]:
+    """Ratio of the measured to the described torque of the bodies, by row, where it is identifiable; its σ.
+
+    Beside the joint's own friction, offset, armature and spring; σ is that of the prior of the bodies.
     """
     known, found = evidence.known, {}
     inertial = known.regression.parameters.groups["inertia"]
+    T = known.T[inertial, inertial]
     for k in evidence.rows:
         Y = evidence.Y[:, k]
         own = np.delete(Y, np.r_[inertial], axis=1)
         own = own[:, np.any(own != 0, axis=0)]
         Q = np.linalg.qr(own / np.linalg.norm(own, axis=0))[0]
-        both = np.column_stack([Y[:, inertial] @ known.origin[inertial], evidence.motion.tau[:, k]])
-        bodies, tau = (both - Q @ (Q.T @ both)).T
-        factor = float(bodies @ tau) / max(float(bodies @ bodies), 1e-300)
+        described = Y[:, inertial] @ known.origin[inertial]
+        block = np.column_stack([described, evidence.motion.tau[:, k], Y[:, inertial] @ T])
+        block -= Q @ (Q.T @ block)
+        bodies, tau = block[:, :2].T
+        size = max(float(bodies @ bodies), 1e-300)
+        factor = float(bodies @ tau) / size
         if factor > 0 and factor * float(bodies @ tau) > _MIN_EXPLAINED * float(tau @ tau):
-            found[k] = factor
+            found[k] = factor, float(np.linalg.norm(block[:, 2:].T @ bodies)) / size
     return found

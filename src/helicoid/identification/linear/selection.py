@@ -16,6 +16,7 @@ from helicoid.identification.linear.lag import estimate_lag
 from helicoid.identification.linear.options import WITH_PRIOR, Options
 from helicoid.identification.linear.solving.estimators import (
     MIN_RELATIVE_RESIDUAL,
+    deviation,
     ordinary,
     residual_redundancy,
 )
@@ -43,6 +44,7 @@ _BODY_SIGMA = 0.5  # of itself: prior σ of a described body
 _TEMPERING = 0.7  # power of weights: 1 where residuals are noise, 0 where they are errors of the model
 _USUAL_SPEED = 0.3  # of the velocity limits
 _MIN_MOVING = 0.01  # of the velocity limits
+_MAX_WIDENINGS, _MIN_WIDENING = 20, 1.05  # of that σ, by wrenches: steps, and the factor of each
 _MIN_TERM_WEIGHT = 0.5  # for a term to be fitted by estimators that do not average models
 
 
@@ -58,11 +60,12 @@ class Selected(NamedTuple):
     data: WeightedFolds | None = None
     mixture: Mixture = SINGLE
     evidence: Mapping[str, float] = {}
+    body_sigma: float = _BODY_SIGMA
 
     @property
     def regularisation(self) -> float:
         """Weight of bodies: redundant samples count once, and a described body has its prior σ."""
-        return (self.mixture.redundancy or 1.0) / _BODY_SIGMA**2
+        return (self.mixture.redundancy or 1.0) / self.body_sigma**2
 
 
 def select(
@@ -91,6 +94,9 @@ def select(
     if options.regularisation is None:
         data = weighted_folds(everything, *both)
         selected = selected._replace(mixture=_prior_strength(everything, data, stretches))
+        if wrenches:
+            data = weighted_folds(everything, *both, selected.mixture)
+            selected = selected._replace(body_sigma=_body_sigma(data, selected.mixture.redundancy or 1.0))
     if terms:
         weight = selected.regularisation if options.regularisation is None else options.regularisation
         data = weighted_folds(everything, *both, selected.mixture)
@@ -123,6 +129,24 @@ def _speed_coverage(robot: Robot, stretches: Sequence[Samples]) -> float:
     part = fastest / usual_sizes(robot)[1]
     moving = part[part > _MIN_MOVING]
     return float(min(1.0, np.median(moving) / _USUAL_SPEED) ** 2) if len(moving) else 0.0
+
+
+def _body_sigma(data: WeightedFolds, redundancy: float) -> float:
+    """Prior σ of bodies: as usual, or as large as deviations that wrenches tell of (empirical Bayes).
+
+    A sensor reads a load that is many times as heavy as the described body behind it.
+    """
+    factor, coordinates = data.whole.combined(data.weights), data.coordinates
+    told = np.linalg.norm(coordinates.factor(factor).R, axis=0) > 0
+    bodies = [k for start in coordinates.bodies for k in range(start, start + 10) if told[k]]
+    sigma = _BODY_SIGMA
+    for _ in range(_MAX_WIDENINGS if bodies else 0):
+        u = deviation(factor, coordinates, redundancy / sigma**2)[bodies]
+        wider = float(np.sqrt(np.mean(u**2)))
+        if wider < _MIN_WIDENING * sigma:
+            break
+        sigma = wider
+    return sigma
 
 
 def _default_unknowns(robot: Robot, options: Options, wrenches: tuple[str, ...]) -> tuple[str, ...]:

@@ -154,17 +154,17 @@ class Assessment:
         yield Check("the warnings", "Is the data sound?", answer, "doubtful" if warnings else "good")
 
     def _belonging(self) -> Check:
-        diagnosis = self.result.diagnosis
-        answer = (
-            f"most likely not: {diagnosis}"
-            if diagnosis
-            else "signs, order, units and gravity are as described"
-        )
+        diagnosis, answer = self.result.diagnosis, "signs, order, units and gravity are as described"
+        light: Light = "good"
+        if diagnosis and self.result.diagnosis_kind == "load":
+            light, answer = "doubtful", f"yes, but {diagnosis}"
+        elif diagnosis:
+            light, answer = "bad", f"most likely not: {diagnosis}"
         return Check(
             "the columns of the log",
             "Do the columns of the log fit the robot?",
             answer,
-            "bad" if diagnosis else "good",
+            light,
         )
 
     def _prediction(self) -> Check:

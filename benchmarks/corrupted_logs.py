@@ -1,33 +1,40 @@
-"""Logs of robots that differ from their description, clean or with one thing wrong."""
+"""Logs of robots that differ from their description, clean, with one thing wrong or with a load."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from benchmarks.identification_cases import random_link
 from numpy.typing import NDArray
 
 import helicoid as hc
+from benchmarks.identification_cases import random_link
 from helicoid import Robot
 from helicoid.identification.diagnosis.tilted_base import gravity_columns
 from helicoid.identification.logs.filtering import derivative, low_pass
-from helicoid.model.inertia import Inertia
+from helicoid.model.inertia import Inertia, transformation
 
 Array = NDArray[np.float64]
 RATE, SECONDS = 100.0, 12.0
 KINDS = (
     "sign", "swapped torques", "swapped joints", "degrees", "millinewton", "gear", "current", "tilted base",
 )  # fmt: skip
+GOOD = "load, good description"
+LOADS = ("load", GOOD)
+DESCRIBED = 0.15  # of the errors of the bodies, where the description is good
 
 
 class Corrupted(NamedTuple):
-    """A description, a log of the real robot, what is wrong with it, and in which joints (none: in all)."""
+    """A description, a log of the real robot, what is wrong with it, and in which joints (none: in all).
+
+    `mass` (kg) is that of a load, which the last body carries and the description lacks.
+    """
 
     robot: Robot
     log: hc.Log
     kind: str
     joints: tuple[str, ...]
+    mass: float = 0.0
 
 
 def chain(seed: int) -> str:
@@ -63,16 +70,22 @@ def motion(robot: Robot, rng: np.random.Generator, kind: str) -> tuple[Array, Ar
     return t, q
 
 
-def physics(robot: Robot, rng: np.random.Generator, q: Array, v: Array, a: Array, gravity: Array) -> Array:
-    """Torques of the real robot: other bodies, friction, some armature, springs and Stribeck."""
-    effort = np.where(np.isfinite(robot.limits.effort), robot.limits.effort, 50.0)
+def bodies(robot: Robot, rng: np.random.Generator) -> Array:
+    """π of bodies with 0.7 to 1.4 times the described masses, whose centres are centimetres off."""
     rows = []
     for body in robot.model.bodies:
         points = rng.normal(0.0, 0.04, (8, 3)) + body.inertia.com
         masses = body.inertia.mass * rng.uniform(0.7, 1.4) * rng.dirichlet(np.ones(8))
         own = [m * (r @ r * np.eye(3) - np.outer(r, r)) for m, r in zip(masses, points, strict=True)]
         rows.append(Inertia(float(masses.sum()), masses @ points, np.sum(own, axis=0)).parameters)
-    pi = np.concatenate(rows)
+    return np.concatenate(rows)
+
+
+def physics(
+    robot: Robot, rng: np.random.Generator, q: Array, v: Array, a: Array, gravity: Array, pi: Array
+) -> Array:
+    """Torques of the real robot with bodies π: friction, some armature, springs and Stribeck."""
+    effort = np.where(np.isfinite(robot.limits.effort), robot.limits.effort, 50.0)
     Y = np.asarray(robot.regressor(q, v, a))
     if gravity.any():
         Y = Y + np.tensordot(gravity - [0, 0, -9.81], gravity_columns(robot, q), 1)
@@ -83,8 +96,19 @@ def physics(robot: Robot, rng: np.random.Generator, q: Array, v: Array, a: Array
     return np.asarray(tau + 0.03 * effort * extras[2] * np.exp(-((v / 0.15) ** 2)) * way)
 
 
+def load(robot: Robot, seed: int) -> Array:
+    """π of a load of 0.5 to 5 kg on the last body."""
+    rng = np.random.default_rng([seed, 7])
+    mass, com = rng.uniform(0.5, 5.0), rng.uniform(-0.08, 0.08, 3) + np.array([0, 0, 0.05])
+    body = robot.model.frame(robot.link_names[-1])
+    own = Inertia.from_com(mass, com, mass * rng.uniform(0.02, 0.06) ** 2 * np.eye(3))
+    pi = np.zeros((len(robot.model.bodies), 10))
+    pi[body.body] = transformation(body.placement.rotation, body.placement.translation) @ own.parameters
+    return pi.ravel()
+
+
 def make(robot: Robot, seed: int, kind: str) -> Corrupted:
-    """The log of a seed; kind "" is clean."""
+    """The log of a seed; kind "" is clean, "load, good description" has bodies within 5 % beside the load."""
     rng = np.random.default_rng(seed)
     t, q = motion(robot, rng, "points" if rng.random() < 0.5 else "many")
     v = derivative(low_pass(q, RATE, 10.0), RATE)
@@ -93,12 +117,19 @@ def make(robot: Robot, seed: int, kind: str) -> Corrupted:
     if kind == "tilted base":
         tilt, way = np.radians(rng.choice([15.0, 30.0, 90.0, 180.0])), rng.uniform(0, 2 * np.pi)
         gravity = -9.81 * np.array([np.sin(tilt) * np.cos(way), np.sin(tilt) * np.sin(way), np.cos(tilt)])
-    tau = physics(robot, rng, q, v, a, gravity)
+    pi, more = bodies(robot, rng), np.zeros(10 * len(robot.model.bodies))
+    if kind == GOOD:
+        pi = np.asarray(robot.parameters.values) * (1 - DESCRIBED) + DESCRIBED * pi
+    if kind.startswith("load"):
+        more = load(robot, seed)
+    tau = physics(robot, rng, q, v, a, gravity, pi + more)
     tau = tau + rng.uniform(0.003, 0.03) * np.sqrt(np.mean(tau**2, axis=0)) * rng.normal(size=tau.shape)
     v = v + 0.003 * rng.normal(size=v.shape)
     q = q + 1e-5 * rng.normal(size=q.shape)
     q, v, tau, joints = _corrupted(robot, rng, kind, q, v, tau)
-    return Corrupted(robot, hc.Log.from_arrays(t, q, v, tau=tau), kind, joints)
+    if kind.startswith("load"):
+        joints = (robot.model.bodies[robot.model.frame(robot.link_names[-1]).body].name,)
+    return Corrupted(robot, hc.Log.from_arrays(t, q, v, tau=tau), kind, joints, float(more[::10].sum()))
 
 
 def _corrupted(
