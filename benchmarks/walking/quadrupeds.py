@@ -45,6 +45,7 @@ ROBOTS = {
     "solo8": ("solo_description/robots/solo.urdf", "solo.srdf"),
 }
 POSTURES = {"laikago": np.tile([0.0, 0.8, -1.6], 4)}  # it has no SRDF
+RADII = {"solo8": 0.005, "solo12": 0.005}  # m: of the balls that plants give to feet without shapes
 
 
 def _file(end: str) -> str:
@@ -56,6 +57,8 @@ def walker(name: str, **options: Any) -> Walker:
     urdf, srdf = ROBOTS[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if name in RADII:
+            options.setdefault("foot_radius", RADII[name])
         robot = hc.load(_file(urdf), srdf=_file(srdf) if srdf else None, base="floating")
     if name not in POSTURES:
         return Walker(robot, **options)

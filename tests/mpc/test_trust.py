@@ -72,6 +72,22 @@ def test_a_second_iteration_without_progress_is_no_failure(controller: Controlle
         assert several.ok and 1 <= several.statistics["iterations"] <= 6
 
 
+def test_iterations_change_between_steps(controller: Controller) -> None:
+    changing = Controller(controller.problem)
+    changing.set(position=[-0.5, 0.0, -0.5])
+    changing.start([1.2, -0.8])
+    taken = []
+    for iterations in (1, 6, 1):
+        changing.iterations = iterations
+        changing.step([1.2, -0.8], [0.0, 0.0])
+        taken.append(changing.statistics["iterations"])
+        assert changing.iterations == iterations
+    assert taken[0] <= 3 and taken[2] <= 3 < taken[1]  # up to two beyond the number, where a plan is not ok
+    with pytest.raises(hc.InputError, match="at least 1"):
+        changing.iterations = 0
+    assert changing.iterations == 1
+
+
 def test_a_start_that_runs_out_of_iterations_says_so(controller: Controller) -> None:
     hasty = Controller(controller.problem, cold_iterations=1)
     hasty.set(position=[-1.0, 0.0, -0.5])

@@ -17,12 +17,12 @@ class SlowController:
     """Plans that take as long as the test wants; the number of the plan stands for its motion."""
 
     def __init__(self) -> None:
-        self.status, self.message, self.plans = Status.OK, "", 0
+        self.status, self.message, self.plans, self.iterations = Status.OK, "", 0, 1
         self.go = threading.Event()
         self.go.set()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"status": self.status, "message": "", "plans": self.plans}
+        return {"status": self.status, "message": "", "plans": self.plans, "iterations": 1}
 
     def reset(self) -> None:
         self.plans = 0
@@ -37,16 +37,16 @@ class SlowController:
         assert self.go.wait(30.0)
         self.plans += 1
 
-    def motion(self) -> int:
-        return self.plans
+    def motion(self) -> tuple[int, np.ndarray]:
+        return self.plans, np.zeros((21, 6))
 
 
-Q = np.zeros(3)
+Q = np.zeros(6)
 
 
 def replanning(real_time: bool) -> tuple[Replanning, SlowController]:
     controller = SlowController()
-    return Replanning(controller, 0.02, real_time), controller  # type: ignore[arg-type]
+    return Replanning(controller, 0.02, real_time, 0.025), controller  # type: ignore[arg-type]
 
 
 def test_a_plan_takes_effect_once_after_its_delay() -> None:
@@ -55,7 +55,7 @@ def test_a_plan_takes_effect_once_after_its_delay() -> None:
     plans.begin(0.1, Q, Q, lambda: {"turn": 1.0})
     assert plans.under_way and plans.take(0.118) is None
     plan = plans.take(0.12)
-    assert plan is not None and (plan.time, plan.motion, plan.status) == (0.1, 1, Status.OK)
+    assert plan is not None and (plan.time, plan.motion[0], plan.status) == (0.1, 1, Status.OK)
     assert plans.take(0.14) is None and plans.started and not plans.under_way
 
 
@@ -92,3 +92,18 @@ def test_a_copy_begins_anew_and_errors_reach_the_loop() -> None:
     plans.begin(0.0, Q, Q, dict)
     with pytest.raises(ValueError, match="solver"):
         plans.take(1.0)
+
+
+def test_after_a_disturbance_plans_take_more_iterations_for_a_while() -> None:
+    plans, controller = replanning(False)
+    pushed = Q.copy()
+    pushed[3] = 0.4  # m/s, beside a plan that stands
+    taken = []
+    for k in range(60):
+        controller.status = Status.INFEASIBLE if k == 30 else Status.OK
+        plans.now(0.025 * k, Q, pushed if k == 3 else Q, dict)
+        taken.append(controller.iterations)
+    after = 20
+    assert taken[:3] == [1] * 3 and taken[3 : 3 + after] == [4] * after
+    assert taken[3 + after : 31] == [1] * (28 - after)
+    assert taken[31 : 31 + after] == [4] * after and taken[31 + after :] == [1] * (29 - after)

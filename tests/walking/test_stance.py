@@ -137,3 +137,23 @@ def test_a_slope_is_found_and_the_next_steps_are_on_it(robot: hc.Robot, q: np.nd
     wanted = (front + 0.4 * begin) * stance.slope[0]
     assert begin == pytest.approx(0.15) and wanted > 0.02
     assert placed[2].steps["FR_foot"][2] == pytest.approx(wanted, abs=1e-6)
+
+
+def test_the_ground_is_where_feet_are_without_their_load(robot: hc.Robot, q: np.ndarray) -> None:
+    stance, share, depth = Stance(robot, FEET, RADIUS, q), robot.mass * 9.81 / 4, 0.01
+    surface, height = lowest(robot, q), q[2]
+    for k in range(2000):
+        load = share * (1 + 0.5 * np.sin(0.02 * k))
+        q[2] = height - depth * load / share
+        stance.update(q, REST, ALL, 0.002, np.full(4, load))
+    assert stance.ground == pytest.approx(surface, abs=0.1 * depth)
+    assert stance.roughness < 1e-3
+
+
+def test_uneven_ground_is_noticed(robot: hc.Robot, q: np.ndarray) -> None:
+    stance = Stance(robot, FEET, RADIUS, q)
+    q[[11, 12]] += [0.2, -0.4]  # the front right foot on a stone
+    for _ in range(3000):
+        stance.update(q, REST, ALL, 0.002)
+    heights = np.array([robot.pose(foot)(q)[2, 3] for foot in FEET])
+    assert 0.1 * np.ptp(heights) < stance.roughness < np.ptp(heights)

@@ -10,6 +10,7 @@ import pytest
 
 import helicoid as hc
 from helicoid.walking import Gait, Walker
+from helicoid.walking.replanning import TimedPlan
 
 GAIT = Gait.trot("FL_foot", "FR_foot", "RL_foot", "RR_foot")
 
@@ -85,6 +86,8 @@ def test_it_is_a_controller_of_a_simulation(dog: Walker) -> None:
     weight = 9.81 * dog.robot.mass
     assert abs(motion.contact_forces[-1, :, 2].sum() - weight) < 0.02 * weight
     assert np.abs(motion.q[-1] - start).max() < 0.02 and dog.ok
+    forces = np.concatenate([dog.forces[foot] for foot in dog.gait.feet])
+    np.testing.assert_array_equal(dog.whole_body.stacked_forces, forces)
 
 
 @pytest.mark.slow
@@ -173,3 +176,27 @@ def test_parts_are_exported_as_c(dog: Walker, tmp_path: Path) -> None:
     files = dog.export_c(tmp_path, "dog")
     assert {file.parent.name for file in files} >= {"plan", "targets", "whole_body"}
     assert all(file.exists() for file in files) and any(file.name == "dog_targets.c" for file in files)
+
+
+@pytest.mark.slow
+@pytest.mark.needs_compiler
+def test_a_gait_that_does_not_hold_stands_and_goes_on_after_a_pause(dog: Walker) -> None:
+    def steps(seconds: float) -> None:
+        for _ in range(round(seconds / dog.dt)):
+            dog.step(dog.posture, np.zeros(18))
+
+    dog.reset()
+    dog.go(forward=0.3)
+    steps(0.3)
+    assert len(dog.standing) == 2
+    motion = dog.controller.motion()
+    lost = TimedPlan(dog._valid_at + 0.6, motion, hc.Status.INFEASIBLE, "lost", 0.0)
+    dog._begin_plan(lost)  # for longer than the horizon there was no valid plan
+    assert dog.status is hc.Status.INFEASIBLE and "gait: stands, after 0.5 s without" in dog.message
+    steps(0.3)
+    dog.go(forward=0.3)  # does not shorten the pause
+    assert dog.standing == GAIT.feet
+    steps(0.5)
+    assert dog.standing == GAIT.feet and not dog.ok
+    steps(0.7)
+    assert len(dog.standing) == 2 and "gait" not in dog.message

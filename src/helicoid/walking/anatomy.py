@@ -11,7 +11,6 @@ from helicoid._typing import Array
 from helicoid.compiler import interpreted
 from helicoid.errors import InputError
 from helicoid.robot.robot import Robot
-from helicoid.walking.gait import Gait
 
 _POSTURES = ("standing", "stand", "home", "half_sitting", "ready")
 _SAME_HEIGHT = 0.2  # of the robot's height: feet end that near to the lowest point
@@ -67,16 +66,6 @@ def _end(robot: Robot, q: Array, leaf: int) -> str:
         return any(word in name.lower() for word in ("foot", "sole", "toe")), round(far, 6)
 
     return max(frames, key=rank)
-
-
-def trot_of(robot: Robot, q: ArrayLike) -> Gait:
-    """Trot of the four feet of a robot."""
-    feet = feet_of(robot, np.asarray(q, dtype=np.float64))
-    if len(feet) != 4:
-        raise InputError(
-            f"a trot has four feet, and {robot.name!r} has {len(feet)} ({', '.join(feet)}): give gait="
-        )
-    return Gait.trot(*feet)
 
 
 def foot_radius_of(robot: Robot, feet: Sequence[str]) -> float:

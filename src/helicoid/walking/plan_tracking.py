@@ -11,10 +11,31 @@ from numpy.typing import NDArray
 
 from helicoid._typing import Array, Expression
 from helicoid.compiler import Function
-from helicoid.control import WholeBody
+from helicoid.control import ForceTask, PointContact, PoseTask, PositionTask, PostureTask, WholeBody
 from helicoid.robot.robot import Robot
+from helicoid.walking.problem import force_scale
 
 _LANDING_SPEED = 1.0  # m/s
+
+
+def tracking_control(
+    robot: Robot, trunk: str, feet: Sequence[str], radius: float, friction: float, dt: float, ramp: float
+) -> WholeBody:
+    """Whole-body control with the tasks that `PlanTracking` sets: trunk, swing feet, posture, forces."""
+    force_weight = 1e-3 * force_scale(robot)
+    return WholeBody(
+        robot,
+        [
+            PoseTask(trunk, weight=[20.0, 20.0, 20.0, 10.0, 10.0, 20.0], name="trunk"),
+            *(PositionTask(foot, weight=20.0, name=f"{foot}_swing") for foot in feet),
+            PostureTask(weight=1e-3),
+            *(ForceTask(foot, weight=force_weight, name=f"{foot}_plan") for foot in feet),
+        ],
+        [PointContact(foot, friction, radius=radius) for foot in feet],
+        dt,
+        frequency=[12.0, *(25.0 for _ in feet), 5.0, *(1.0 for _ in feet)],
+        ramp=ramp,
+    )
 
 
 class PlanTracking:

@@ -12,6 +12,8 @@ from helicoid.walking.regulation import Regulation
 from helicoid.walking.stance import Stance
 
 _MAX_HEADING_ERROR = 0.3  # rad, between the commanded heading and the measured one
+_EVEN = 0.002  # m: deviation of the feet from a plane on even ground
+_CLEARANCE_GAIN = 4.0  # of swing feet, over the mean deviation beyond it
 
 
 class PlanReferences:
@@ -21,9 +23,11 @@ class PlanReferences:
         posture: nominal configuration.
         gait: sequence of stance phases.
         horizon: duration of a plan (s); `period` between two plans (s).
+        step_height: of swing feet over even ground (m); at most twice as much over rough ground.
     """
 
-    def __init__(self, posture: Array, gait: Gait, horizon: float, period: float) -> None:
+    def __init__(self, posture: Array, gait: Gait, horizon: float, period: float, step_height: float) -> None:
+        self._step_height = step_height
         self._posture, self._gait, self._horizon, self._period = posture, gait, horizon, period
         self._regulation = Regulation(float(posture[2]))
         self.reset()
@@ -61,7 +65,9 @@ class PlanReferences:
         target[2] += self._regulation.height + 0.5 * self._horizon * float(stance.slope @ travel)
         target[3:7] = np.cos(ahead / 2), 0.0, 0.0, np.sin(ahead / 2)
         phases, elapsed = gait.begun_phases(time, begin, end, self._horizon + gait.step)
+        rough = _CLEARANCE_GAIN * max(stance.roughness - _EVEN, 0.0)
         return {
+            "swing_height": self._step_height + min(rough, self._step_height),
             "posture": target,
             "velocity": [*(velocity[:2] + self._regulation.velocity), 0.0],
             "turn": float(velocity[2]),

@@ -7,9 +7,15 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from helicoid._typing import Array
 from helicoid.mpc import Controller
 from helicoid.status import Status
+
+_MAX_DEVIATION = 0.15  # m/s, of the trunk from the former plan, beyond which one iteration is not enough
+_ITERATIONS_AFTER = 4  # of the optimiser, after a disturbance
+_DISTURBED_PLANS = 20  # that take them after a disturbance
 
 
 class TimedPlan(NamedTuple):
@@ -31,14 +37,19 @@ class Replanning:
     The compiled solver releases the interpreter's lock, so that the control loop runs beside it. While a
     plan is under way, the second thread alone uses `controller`. A pickle waits for it and leaves it out.
 
+    A plan goes on from the former one by the iterations of `controller`, as a rule a single one. After a
+    disturbance, which is a trunk that deviates from the former plan or a plan that is not valid, plans
+    take more iterations for a while: the former plan is then too far from the next to be corrected by one.
+
     Args:
-        controller: of the plans.
+        controller: of the plans, whose nodes are `interval` (s) apart.
         delay: of a plan (s); with 0, plans are computed within the step.
         real_time: a plan that is late is taken when it is ready, instead of waited for.
     """
 
-    def __init__(self, controller: Controller, delay: float, real_time: bool) -> None:
+    def __init__(self, controller: Controller, delay: float, real_time: bool, interval: float) -> None:
         self.controller, self.delay, self.real_time = controller, delay, real_time
+        self._iterations, self._interval = controller.iterations, interval
         self._thread: ThreadPoolExecutor | None = None
         self._under_way: Future[TimedPlan] | None = None
         self.reset()
@@ -55,6 +66,8 @@ class Replanning:
         """Discard the plan under way; the next one begins without a warm start."""
         self.wait()
         self._under_way, self._due, self._started, self.late = None, 0.0, False, False
+        self._former: TimedPlan | None = None
+        self._disturbed = 0
         self.controller.reset()
 
     def wait(self) -> None:
@@ -75,9 +88,22 @@ class Replanning:
         if not self._started:
             self.controller.start(q, v)
             self._started = True
+        self._disturbed = _DISTURBED_PLANS if self._deviates(t, v) else max(self._disturbed - 1, 0)
+        self.controller.iterations = max(self._iterations, _ITERATIONS_AFTER if self._disturbed else 1)
         self.controller.step(q, v)
         status, message = self.controller.status, self.controller.message
-        return TimedPlan(t, self.controller.motion(), status, message, time.thread_time() - began)
+        seconds = time.thread_time() - began
+        self._former = TimedPlan(t, self.controller.motion(), status, message, seconds)
+        return self._former
+
+    def _deviates(self, t: float, v: Array) -> bool:
+        """Whether the trunk moves otherwise than by the former plan, or that was not valid."""
+        if self._former is None:
+            return False
+        planned = self._former.motion[1]
+        at = planned[min(round((t - self._former.time) / self._interval), len(planned) - 1), 3:6]
+        deviation = float(np.linalg.norm(v[3:6] - at))
+        return self._former.status is not Status.OK or not deviation <= _MAX_DEVIATION
 
     def begin(self, t: float, q: Array, v: Array, numbers: Callable[[], Mapping[str, Any]]) -> None:
         """Begin to plan in the second thread."""

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from helicoid._typing import Array
 from helicoid.compiler import export_library
-from helicoid.control import ForceTask, PointContact, PoseTask, PositionTask, PostureTask, WholeBody
 from helicoid.control.following import Following
 from helicoid.control.following.signals import as_numbers
 from helicoid.errors import InputError
@@ -22,19 +21,17 @@ from helicoid.robot.robot import Robot, as_robot
 from helicoid.status import Status
 from helicoid.walking import anatomy
 from helicoid.walking.gait import Gait
-from helicoid.walking.plan_tracking import PlanTracking
-from helicoid.walking.problem import force_scale, locomotion_problem
+from helicoid.walking.gait_choice import GaitChoice, choose_gait
+from helicoid.walking.plan_tracking import PlanTracking, tracking_control
+from helicoid.walking.problem import locomotion_problem
 from helicoid.walking.references import PlanReferences
 from helicoid.walking.replanning import Replanning, TimedPlan
+from helicoid.walking.reports import Report, joined, worst
 from helicoid.walking.stance import Stance
 
+_PLANAR_ITERATIONS = 4
+_PAUSE = 1.0  # s of standing after a gait that did not hold
 _IMPLAUSIBLE = 1e6  # m, rad, m/s, rad/s: of measurements that plan and ground leave out
-_SEVERITY = (
-    *(Status.OK, Status.NOT_STARTED, Status.SATURATED, Status.ITERATION_LIMIT, Status.TIME_LIMIT),
-    *(Status.NO_PROGRESS, Status.INFEASIBLE, Status.NOT_CONVEX, Status.NO_TARGET, Status.NO_CONTACT),
-    *(Status.NOT_FINITE, Status.BAD_REFERENCE, Status.BAD_MEASUREMENT),
-)
-"""Statuses from the best to the worst."""
 
 
 class Walker:
@@ -55,14 +52,15 @@ class Walker:
         posture: nominal standing configuration q (nq); the position of its base does not matter. By
             default the posture (SRDF) or keyframe (MJCF) called "standing", "stand", "home", "half_sitting"
             or "ready", or that begins so.
-        gait: sequence of stance phases; by default a trot of the four feet, which are the lower ends of the
-            limbs.
+        gait: sequence of stance phases of the feet, which by default are the lower ends of the limbs: a trot,
+            or a crawl or standing where the motors are too weak; `gait_reason` says why.
         trunk: name of the trunk link, by default the root.
         foot_radius: of spheres about the frames of the feet (m), by default those of the description. For a
             contact point off the frame of a link, add a frame there: `robot.with_frame`.
         friction: coefficient of friction that plan and control assume, at most that of the ground.
         dt, plan_dt, horizon: periods of control and of the plan (s), and intervals of the plan.
-        iterations: of the optimiser for each plan.
+        iterations: of the optimiser for each plan, more after a disturbance; by default 1, and 4 for legs
+            that cannot step sideways, which balance by small changes of timing and stride.
         step_height: height of the swing feet (m).
         ramp: time in which contact forces rise and fall (s).
         plan_delay: time from its measurement until a plan takes effect (s), by default `plan_dt`; the former
@@ -102,8 +100,8 @@ class Walker:
         plan_dt: float = 0.025,
         horizon: int = 20,
         step_height: float = 0.05,
-        ramp: float = 0.0,
-        iterations: int = 1,
+        ramp: float = 0.02,
+        iterations: int | None = None,
         plan_delay: float | None = None,
         real_time: bool = False,
     ) -> None:
@@ -116,42 +114,32 @@ class Walker:
         if not 0 <= plan_delay <= plan_dt:
             raise InputError(f"plan_delay is from 0 to plan_dt = {plan_dt!r} s; got {plan_delay!r}")
         stands = anatomy.standing_posture(robot) if posture is None else posture
-        self.gait = gait = gait or anatomy.trot_of(robot, stands)
+        chosen = GaitChoice(gait, "as given") if gait else choose_gait(robot, np.asarray(stands, np.float64))
+        self.gait, self.gait_reason = gait, _ = chosen
         radius = anatomy.foot_radius_of(robot, gait.feet) if foot_radius is None else foot_radius
         self.posture = anatomy.on_ground(robot, stands, gait.feet, radius)
         self.dt, self.plan_dt, self.foot_radius = float(dt), float(plan_dt), float(radius)
         self.trunk = trunk or robot.model.root
         self.height = float(self.posture[2])
         stance = gait.step * max(1, round(len(gait.stands) * min(map(len, gait.stands)) / len(gait.feet)))
-        self.max_speed = anatomy.longest_stride(robot, self.posture, gait.feet) / stance
+        self.max_speed = anatomy.longest_stride(robot, self.posture, gait.feet) / stance * chosen.walks
         """Highest speed that is accepted (m/s): the stride that the legs reach, in the time of a stance."""
         self.sideways = anatomy.steps_sideways(robot, self.posture, gait.feet)
         """Whether the legs can step sideways, without which `left` and `turn` are refused."""
+        iterations = (1 if self.sideways else _PLANAR_ITERATIONS) if iterations is None else iterations
         self._horizon_time = horizon * plan_dt
         self._nodes: Array = plan_dt * np.arange(horizon + 1, dtype=np.float64)
         self.controller = Controller(
             locomotion_problem(robot, self.posture, gait, horizon, plan_dt, radius, friction, step_height),
             iterations=iterations,
         )
-        contacts = [PointContact(foot, friction, radius=radius) for foot in gait.feet]
-        force_weight = 1e-3 * force_scale(robot)
-        self.whole_body = WholeBody(
-            robot,
-            [
-                PoseTask(self.trunk, weight=[20.0, 20.0, 20.0, 10.0, 10.0, 20.0], name="trunk"),
-                *(PositionTask(foot, weight=20.0, name=f"{foot}_swing") for foot in gait.feet),
-                PostureTask(weight=1e-3),
-                *(ForceTask(foot, weight=force_weight, name=f"{foot}_plan") for foot in gait.feet),
-            ],
-            contacts,
-            dt,
-            frequency=[12.0, *(25.0 for _ in gait.feet), 5.0, *(1.0 for _ in gait.feet)],
-            ramp=ramp,
-        )
+        self.whole_body = tracking_control(robot, self.trunk, gait.feet, radius, friction, dt, ramp)
         self._tracking = PlanTracking(robot, self.trunk, gait.feet, self.whole_body)
         self._stance = Stance(robot, gait.feet, self.foot_radius, self.posture)
-        self._references = PlanReferences(self.posture, gait, self._horizon_time, self.plan_dt)
-        self._replanning = Replanning(self.controller, float(plan_delay), bool(real_time))
+        self._references = PlanReferences(
+            self.posture, gait, self._horizon_time, self.plan_dt, float(step_height)
+        )
+        self._replanning = Replanning(self.controller, float(plan_delay), bool(real_time), self.plan_dt)
         self.velocity = np.zeros(3)
         """Commanded velocity: forward, left (m/s), turn (rad/s)."""
         self.reset()
@@ -161,7 +149,7 @@ class Walker:
         self._replanning.reset()  # waits for the second thread
         self.time, self._begin, self._end, self._next = 0.0, np.inf, np.inf, 0.0
         self._has_plan, self._bad_reference = False, ""
-        self._planned_at = 0.0
+        self._planned_at, self._valid_at, self._halted = 0.0, 0.0, False
         self.velocity[:] = 0.0
         self.plans, self.plan_seconds = 0, np.nan
         self._plan_status, self._plan_message = Status.NOT_STARTED, ""
@@ -182,6 +170,8 @@ class Walker:
 
     def _go(self, velocity: Array) -> None:
         self.velocity[:] = velocity
+        if self._halted:
+            return
         if not self.time < self._end or np.isinf(self._begin):
             self._begin = self.time + 2 * self.plan_dt
         self._end = np.inf
@@ -189,8 +179,13 @@ class Walker:
     def stop(self) -> None:
         """Slow down and stand on all feet."""
         self.velocity[:] = 0.0
-        if np.isfinite(self._begin):
+        if np.isfinite(self._begin) and not self._halted:
             self._end = self.gait.phase_end(self.time + len(self.gait.stands) * self.gait.step, self._begin)
+
+    def _halt(self) -> None:
+        """Stand on all feet from the end of this phase on, for a pause: the gait does not hold."""
+        self._end = self.gait.phase_end(self.time, self._begin) - 1e-3 * self.gait.step  # within it
+        self._halted = True
 
     def set(self, **numbers: Any) -> None:
         """Change the commanded velocity and numbers of whole-body control: all that are given, or none.
@@ -259,7 +254,8 @@ class Walker:
     def _above_ground(self, q: Array, v: Array) -> Array:
         """The configuration with z from the ground under the trunk."""
         standing = self.standing
-        self._stance.update(q, v, np.array([foot in standing for foot in self.gait.feet]), self.dt)
+        loads = self.whole_body.stacked_forces[2::3]
+        self._stance.update(q, v, np.array([foot in standing for foot in self.gait.feet]), self.dt, loads)
         q = q.copy()
         if np.isfinite(self._stance.ground):
             q[2] -= self._stance.ground
@@ -279,6 +275,8 @@ class Walker:
         velocity = _measured(given, 3)
         if not np.isfinite(velocity).all():
             raise InputError(f"velocities forward, left and turn are finite numbers; got {given!r}")
+        if velocity.any() and not self.max_speed:
+            raise InputError(f"{self.robot.name!r} does not walk: {self.gait_reason}")
         if (speed := float(np.hypot(*velocity[:2]))) > self.max_speed:
             raise InputError(f"{speed:.3g} m/s is beyond the reach of the legs, {self.max_speed:.3g} m/s")
         if velocity[1:].any() and not self.sideways:
@@ -304,20 +302,25 @@ class Walker:
         """The worse of the statuses of the last plan and of the last torque."""
         if self._bad_reference:
             return Status.BAD_REFERENCE
-        late = Status.TIME_LIMIT if self._replanning.late else Status.OK
-        return max(self._plan_status, self.whole_body.status, late, key=_SEVERITY.index)
+        return worst(self._reports())
 
     @property
     def message(self) -> str:
         """Reason why the last plan or the last torque failed, in words; empty where `ok`."""
         if self._bad_reference:
             return self._bad_reference
-        parts = [
-            ("plan", self._plan_status, self._plan_message),
-            ("plan", Status.TIME_LIMIT if self._replanning.late else Status.OK, "the new plan is not ready"),
-            ("torque", self.whole_body.status, self.whole_body.message),
+        return joined(self._reports())
+
+    def _reports(self) -> list[Report]:
+        """Statuses of the parts of the last step, with their messages."""
+        late = Status.TIME_LIMIT if self._replanning.late else Status.OK
+        halted = Status.NO_PROGRESS if self._halted else Status.OK
+        return [
+            ("gait", halted, lambda: f"stands, after {self._horizon_time:.3g} s without a valid plan"),
+            ("plan", self._plan_status, lambda: self._plan_message),
+            ("plan", late, lambda: "the new plan is not ready"),
+            ("torque", self.whole_body.status, lambda: self.whole_body.message),
         ]
-        return "; ".join(f"{name}: {text or status}" for name, status, text in parts if status != Status.OK)
 
     @property
     def ground(self) -> float:
@@ -349,7 +352,7 @@ class Walker:
         return [*files, *self.whole_body.export_c(root / "whole_body", f"{prefix}_whole_body")]
 
     def __repr__(self) -> str:
-        return f"Walker({self.robot.name!r}, {len(self.gait.feet)} feet; {self.status})"
+        return f"Walker({self.robot.name!r}, {len(self.gait.feet)} feet, {self.gait_reason}; {self.status})"
 
     # Planning ---------------------------------------------------------------------------------------
 
@@ -367,6 +370,13 @@ class Walker:
         self._planned_at, self._has_plan = plan.time, True
         self._plan_status, self._plan_message = plan.status, plan.message
         self._tracking.begin(self._nodes, plan.motion)
+        if plan.status is Status.OK or not self._begin <= self.time < self._end:
+            self._valid_at = plan.time
+        elif not self._halted and plan.time > self._valid_at + self._horizon_time:
+            self._halt()
+        if self._halted and self.time >= self._end + _PAUSE:
+            self._halted = False
+            self._command_velocity(self.velocity.copy())
         self.plans, self.plan_seconds = self.plans + 1, plan.seconds
 
 

@@ -170,6 +170,11 @@ class WholeBody(ProgramController):
         return world_forces(self.formulation.contacts, self._memory[self._loop.at["forces"]])
 
     @property
+    def stacked_forces(self) -> Array:
+        """`forces` of all contacts in one array, in their order: for loops that read them in every step."""
+        return self._memory[self._loop.at["forces"]].copy()
+
+    @property
     def contacts(self) -> tuple[str, ...]:
         """The contacts that held in the last step."""
         on = self._memory[self._loop.at["is_on"]]

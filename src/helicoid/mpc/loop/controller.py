@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +16,7 @@ from helicoid.deprecation import former_attribute
 from helicoid.errors import InputError
 from helicoid.interrupts import interruptible
 from helicoid.mpc.loop.last_step import FIGURES, feedback_gains, figures, violated
+from helicoid.mpc.loop.settings import at_least_one, check_times
 from helicoid.mpc.plan import Plan
 from helicoid.mpc.solution import report
 from helicoid.mpc.solver.memory import Memory
@@ -100,21 +100,12 @@ class Controller:
         lengths = np.diff(problem.times)
         if disturbance_time == "auto":
             disturbance_time = DISTURBANCE_TIME[problem.robot is None]
-        finite = float(np.finfo(float).max)
-        for name, value, largest in (
-            ("budget", budget, np.inf),
-            ("disturbance_time", disturbance_time, finite),
-        ):
-            if value is not None and not (isinstance(value, Real) and 0 < float(value) <= largest):
-                also = ', "auto"' if name == "disturbance_time" else ""
-                raise InputError(f"{name} is a positive time (s){also} or None, got {value!r}")
-        if iterations < 1:
-            raise InputError(f"iterations must be at least 1, got {iterations}")
+        check_times(budget, disturbance_time)
         if period is None and problem.duration_bounds is not None:
             raise InputError("the duration of the problem is free: state the control period with period=...")
         self.problem = problem
         self.period = float(lengths[0] if period is None else period)
-        self.iterations, self.cold_iterations = int(iterations), int(cold_iterations)
+        self._iterations, self.cold_iterations = at_least_one(iterations), int(cold_iterations)
         self._budget = 0.0 if budget is None else float(budget)
         self._disturbance_time = disturbance_time
         # A snapshot of the structure: terms added to the problem later do not affect this controller.
@@ -150,6 +141,16 @@ class Controller:
         Numbers that were `set` stay; contact phases begin where they were last set to.
         """
         self._begin(self._new_loop(self._memory, self._engine["trusted"]), self._first_switching)
+
+    @property
+    def iterations(self) -> int:
+        """Quadratic programs in each step; may be changed between steps."""
+        return self._iterations
+
+    @iterations.setter
+    def iterations(self, iterations: int) -> None:
+        self._iterations = at_least_one(iterations)
+        self._loop.set(step_iterations=self._iterations)
 
     details = former_attribute("details", "message")
 
