@@ -13,7 +13,6 @@ from helicoid.robot.robot import Robot
 from helicoid.walking import anatomy
 from helicoid.walking.gait import Gait
 
-_GRAVITY = 9.81  # m/s²
 _TROT_LOAD, _CRAWL_LOAD = 1.5, 1.2  # peaks of a foot's load over its static share of the weight
 
 
@@ -57,17 +56,12 @@ def choose_gait(robot: Robot, q: Array) -> GaitChoice:
 
 def _overload(robot: Robot, q: Array, feet: Sequence[str], share: float) -> tuple[str, float]:
     """The joint with the largest ratio of torque to limit, and that ratio, for a share of the weight."""
-    load = np.array([0.0, 0.0, share * robot.mass * _GRAVITY])
-    still = np.zeros(robot.nv)
-    gravity, limit = robot.bias(q, still, friction=False), robot.limits.effort
-    worst = ("", 0.0)
+    load = -share * robot.mass * np.array(robot.model.gravity)
+    gravity, limit = robot.bias(q, np.zeros(robot.nv), friction=False), robot.limits.effort
+    names, worst = robot.model.velocity_names, ("", 0.0)
     for foot in feet:
         J = robot.jacobian(foot, "world_aligned")(q)[3:]
         leg = np.flatnonzero(np.abs(J[:, 6:]).max(axis=0) > 0) + 6
-        for k in leg:
-            if (
-                limit[k] > 0
-                and (ratio := abs(float(gravity[k] - J[:, k] @ load)) / float(limit[k])) > worst[1]
-            ):
-                worst = (robot.joint_names[k - 5], ratio)
+        ratios = [(names[k], float(abs(gravity[k] - J[:, k] @ load) / limit[k])) for k in leg if limit[k] > 0]
+        worst = max([worst, *ratios], key=lambda pair: pair[1])
     return worst
