@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,26 @@ class Dead:
         pass
 '''
 
+INTERRUPTED = """
+import signal
+from helicoid.commissioning.rehearsal import rehearsal_plant
+
+class Interrupted:
+    '''A simulated arm; Ctrl-C comes during its first motion.'''
+
+    period, count = 0.001, 0
+
+    def __init__(self, robot):
+        self.inner = rehearsal_plant(robot)
+        self.measure = self.inner.measure
+
+    def apply(self, tau):
+        self.count += 1
+        if self.count == 700:
+            signal.raise_signal(signal.SIGINT)
+        self.inner.apply(tau)
+"""
+
 
 def run(*arguments: str) -> tuple[int, str]:
     result = CliRunner().invoke(app, ["commission", *arguments], env={"COLUMNS": "200"})
@@ -37,6 +58,22 @@ def test_a_plant_that_fails_ends_with_reason_and_remedy(tmp_path: Path) -> None:
     assert code == 1
     assert "plant failed" in output and "the bus is down" in output and "CommissioningPlant" in output
     assert (tmp_path / "out" / "report.html").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+def test_an_interrupt_ends_with_where_the_arm_is_and_how_to_go_on(tmp_path: Path) -> None:
+    (tmp_path / "arm.py").write_text(INTERRUPTED, encoding="utf-8")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite may inherit it ignored
+    try:
+        plant = f"{tmp_path / 'arm.py'}:Interrupted"
+        code, output = run("ur5", "--plant", plant, "-o", str(tmp_path / "out"))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert code == 130
+    assert "interrupted after 0.7 s of a motion; the arm was left where it came to rest" in output
+    assert "--resume" in output
+    assert all((tmp_path / "out" / name).exists() for name in ("report.html", "stopped.npz"))
 
 
 @pytest.mark.parametrize(

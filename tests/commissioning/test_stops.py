@@ -36,7 +36,7 @@ class Miswired:
         measured: Callable[[Array, Array, Array], tuple[Any, ...]] = lambda q, v, tau: (q, v, tau),
         applied: Callable[[Array], Array] = lambda tau: tau,
         delay: int = 0,
-        interrupt: int = 0,
+        interrupt: tuple[int, ...] = (),
     ) -> None:
         scale = np.repeat([0.75, 1.3], 10)
         true = described().with_parameters(scale * described().parameters.values)
@@ -54,7 +54,7 @@ class Miswired:
 
     def apply(self, tau: Array) -> None:
         self.calls += 1
-        if self.calls == self.interrupt:
+        if self.calls in self.interrupt:
             raise KeyboardInterrupt
         self.queue.append(self.applied(tau))
         self.inner.apply(self.queue.popleft())
@@ -102,13 +102,40 @@ def test_the_reason_of_a_stop(wiring: dict[str, Any], status: str, text: str, tm
     assert plant.held or not plant.calls
 
 
-def test_an_interrupt_brakes_and_leaves_a_report(tmp_path: Path) -> None:
-    plant = Miswired(interrupt=300)
-    with pytest.raises(KeyboardInterrupt):
+def test_an_interrupt_brakes_and_leaves_a_report_and_what_was_recorded(tmp_path: Path) -> None:
+    plant = Miswired(interrupt=(300,))
+    with pytest.raises(KeyboardInterrupt, match="the arm was left where it came to rest"):
         hc.commission(described(), plant, tmp_path, duration=4.0, progress=False)
     assert plant.held and plant.calls == 300 + 100  # half a second of braking
     assert np.abs(plant.inner.measure().v).max() < 0.05
     assert "Stopped: interrupted" in (tmp_path / "report.html").read_text("utf-8")
+    stopped = Recording.load(tmp_path / "stopped.npz")
+    assert stopped is not None and len(stopped) == 299 and np.all(np.isfinite(stopped.q))
+
+
+def test_a_second_interrupt_ends_the_brake_and_the_arm_is_held(tmp_path: Path) -> None:
+    plant = Miswired(interrupt=(300, 310))
+    with pytest.raises(KeyboardInterrupt, match="the brake was interrupted as well"):
+        hc.commission(described(), plant, tmp_path, duration=4.0, progress=False)
+    assert plant.held and plant.calls == 310
+    assert Recording.load(tmp_path / "stopped.npz") is not None
+
+
+def test_after_an_interrupt_resumption_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C during the identification after the first motion, which is not repeated."""
+
+    def interrupted(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    settings: dict[str, Any] = {"duration": 4.0, "max_frequency": 15.0, "progress": False}
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("helicoid.commissioning.commission.identify", interrupted)
+        hc.commission(described(), Miswired(), tmp_path, **settings)
+    assert "Between motions" in (tmp_path / "report.html").read_text("utf-8")
+    before = (tmp_path / "first_motion.npz").read_bytes()
+    result = hc.commission(described(), Miswired(), tmp_path, resume=True, **settings)
+    assert result.success, result.message
+    assert (tmp_path / "first_motion.npz").read_bytes() == before
 
 
 @pytest.mark.parametrize("ratio", [0.1, 1.0])

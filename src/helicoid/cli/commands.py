@@ -78,7 +78,16 @@ def commission(
         moved = rehearsal_plant(described, seed) if plant is None else named_plant(plant, described)
         if plant is None:
             console.print("[bold]rehearsal[/] on a simulated robot: nothing here holds for the real one")
-        result = hc.commission(described, moved, output, frame=frame, speed=speed, seed=seed, resume=resume)
+        try:
+            result = hc.commission(
+                described, moved, output, frame=frame, speed=speed, seed=seed, resume=resume
+            )
+        except KeyboardInterrupt as interrupt:
+            console.print(
+                f"[bold red]interrupted[/] {escape(str(interrupt) or 'between motions')}", soft_wrap=True
+            )
+            console.print(f"--resume goes on from the motions that are complete in {escape(str(output))}")
+            raise typer.Exit(130) from None
     print_warnings(caught)
     for step in result.steps:
         console.print(f"{escape(step.name)}: {escape(step.outcome)}", soft_wrap=True, highlight=False)

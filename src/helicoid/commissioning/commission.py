@@ -40,7 +40,7 @@ from helicoid.commissioning.plant.recording import Recording
 from helicoid.commissioning.plant.way_back import bring_back
 from helicoid.commissioning.plant.wiring import likely_error
 from helicoid.commissioning.result import RECORD, Commissioning, CommissioningStep, remove_former
-from helicoid.commissioning.status import CommissioningStatus, CommissioningStopped
+from helicoid.commissioning.status import CommissioningStatus, CommissioningStopped, MotionInterrupted
 from helicoid.commissioning.validation import observer_thresholds, validate
 from helicoid.errors import HelicoidError, InputError
 from helicoid.identification.identify import identify
@@ -169,11 +169,12 @@ class _Procedure:
             result.message = "the identified model was validated, and the controllers have their margins"
         except CommissioningStopped as stopped:
             result.status, result.message = stopped.status, self._reason(stopped)
-            if stopped.recording is not None and len(stopped.recording):
-                stopped.recording.save(result.out / "stopped.npz")
-                result.recordings["stopped"] = stopped.recording
-        except KeyboardInterrupt:
-            result.status, result.message = CommissioningStatus.INTERRUPTED, "the robot was braked"
+            result.keep_stopped(stopped.recording)
+        except KeyboardInterrupt as interrupt:
+            result.status, result.message = CommissioningStatus.INTERRUPTED, "between motions"
+            if isinstance(interrupt, MotionInterrupted):
+                result.message = str(interrupt)
+                result.keep_stopped(interrupt.recording)
             raise
         finally:
             self.tell("Writing the report", 0.98)

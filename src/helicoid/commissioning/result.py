@@ -94,6 +94,12 @@ class Commissioning:
         """The HTML page."""
         return self.out / REPORT
 
+    def keep_stopped(self, recording: Recording | None) -> None:
+        """Save the samples of a motion that broke off, if there are any."""
+        if recording is not None and len(recording):
+            recording.save(self.out / "stopped.npz")
+            self.recordings["stopped"] = recording
+
     def write(self) -> None:
         """Write the record and the page, with whatever there is.
 

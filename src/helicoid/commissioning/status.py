@@ -55,6 +55,15 @@ class CommissioningStopped(HelicoidError):
         self.status, self.recording, self.braked, self.place = status, recording, braked, place
 
 
+class MotionInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a motion; the robot was braked. `recording` has the samples until then."""
+
+    def __init__(self, recording: Any, place: str) -> None:
+        seconds = recording.t[-1] if len(recording) else 0.0
+        super().__init__(f"after {seconds:.1f} s of a motion; {place}")
+        self.recording = recording
+
+
 _REMEDIES = {
     CommissioningStatus.OK: "Nothing: read the report before the robot moves faster than it was validated.",
     CommissioningStatus.UNSUITABLE_ROBOT: "State the missing limits in the description, with "

@@ -65,20 +65,22 @@ def brake(robot: Robot, law: Any, plant: CheckedPlant, until: Recording, measure
     """
     error: WiringError | None = None
     loop = _Brake(law, plant, held_torque(law.robot, until), until)
-    with suppress(CommissioningStopped):
-        for _ in range(_ATTEMPTS if measured else 0):
-            loop.slow_down(error)
-            if loop.run(error):
-                break
-            found = likely_error(robot, _joined(until, loop.recording()), doubted=True)
-            if found is None or not found.corrects or (error is not None and found.text == error.text):
-                break
-            error = found
-    if not loop.at_rest:
+    try:
         with suppress(CommissioningStopped):
-            loop.coast(error)
-    with suppress(CommissioningStopped):
-        plant.hold()
+            for _ in range(_ATTEMPTS if measured else 0):
+                loop.slow_down(error)
+                if loop.run(error):
+                    break
+                found = likely_error(robot, _joined(until, loop.recording()), doubted=True)
+                if found is None or not found.corrects or (error is not None and found.text == error.text):
+                    break
+                error = found
+        if not loop.at_rest:
+            with suppress(CommissioningStopped):
+                loop.coast(error)
+    finally:  # at a second interrupt too
+        with suppress(CommissioningStopped):
+            plant.hold()
     return Braked(loop.held_at_end(), loop.at_rest, error, loop.measured)
 
 

@@ -13,7 +13,7 @@ from helicoid.commissioning.plant.protocol import CheckedPlant
 from helicoid.commissioning.plant.recording import Recording
 from helicoid.commissioning.plant.watch import FreshnessMonitor, LimitMonitor
 from helicoid.commissioning.plant.wiring import prepare
-from helicoid.commissioning.status import CommissioningStatus, CommissioningStopped
+from helicoid.commissioning.status import CommissioningStatus, CommissioningStopped, MotionInterrupted
 from helicoid.robot import Robot
 
 _TOLD_EVERY = 500  # samples
@@ -35,6 +35,7 @@ def record(
     Raises:
         CommissioningStopped: the plant fails or a limit is reached; the robot was braked, and the
             exception has the recording until then.
+        MotionInterrupted: at Ctrl-C, likewise.
     """
     Q, V, A = motion
     n, effort, limits = len(Q), robot.limits.effort, LimitMonitor(robot, Q[0])
@@ -74,7 +75,13 @@ def record(
         until = recording()
         braked = brake(robot, law, plant, until, not fresh.stale)
         raise CommissioningStopped(stopped.status, str(stopped), until, braked, braked.place) from stopped
-    except BaseException:  # an interrupt by the user: brake as well
+    except KeyboardInterrupt as interrupt:
+        until, place = recording(), "the brake was interrupted as well"
+        try:
+            place = brake(robot, law, plant, until).place
+        finally:
+            raise MotionInterrupted(until, place) from interrupt
+    except BaseException:
         brake(robot, law, plant, recording())
         raise
     plant.hold()
