@@ -110,6 +110,12 @@ def test_report_and_record_say_all(done: Commissioning) -> None:
     page = done.report.read_text("utf-8")
     for text in ("Before the robot moves faster", "phase margin", "joint_2", "identified.urdf", "rad/s"):
         assert text in page
+    assert "Rehearsal in simulation. Ready" in page and "nothing here holds for a real robot" in page
+    motion = done.recordings["validation"]
+    assert done.validation is not None
+    for k in range(2):
+        assert f"{motion.q[:, k].min():.2f} to {motion.q[:, k].max():.2f}" in page
+        assert f"{done.validation.noise_v[k]:.2g}" in page and f"{done.detects[k]:.3g}" in page
     assert not re.search(r"\bnan\b", page) and "<script" not in page
     record = json.loads((done.out / "commissioning.json").read_text("utf-8"))
     assert record["status"] == "ok" and [one["name"] for one in record["steps"]][-1] == "controllers"
@@ -189,6 +195,8 @@ def test_a_robot_without_limits_is_refused_with_the_reason(
 def test_gravity_beyond_the_effort_has_no_excitation(tmp_path: Path) -> None:
     result = hc.commission(described().with_joints(effort=5.0), plant(), tmp_path, **QUICK)
     assert result.status == "no excitation" and "torque" in result.message
+    page = result.report.read_text("utf-8")
+    assert "Doubts until then" in page and "self-collision was not checked" in page
 
 
 @pytest.mark.parametrize(

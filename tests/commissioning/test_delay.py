@@ -40,3 +40,10 @@ def test_a_response_that_is_lost_in_noise_is_assumed_long(rng: np.random.Generat
     for noise, amplitude in ((1.0, 1.0), (0.01, 0.0)):
         found = loop_delay(recording(rng, 1, noise, amplitude))
         assert not found.measured and found.seconds == 0.01
+
+
+def test_phrases_on_a_delay(rng: np.random.Generator) -> None:
+    late, none = loop_delay(recording(rng, 3, 0.005)), loop_delay(recording(rng, 1, 0.01, 0.0))
+    assert late.text == f"{1e3 * late.seconds:.1f} ms from a command to its effect on the measured velocity"
+    assert none.text == "10 ms are assumed, since the response was lost in noise"
+    assert replace(late, seconds=1e-6).text == "none beyond the hold of one period was measured"

@@ -151,7 +151,7 @@ class _Procedure:
         except OSError as error:
             raise InputError(f"{out}: no folder can be created there: {error}") from error
         settings = {"period": plant.period, "speed": speed, "duration": duration, "seed": seed}
-        self.result = Commissioning(robot, out, plant.period, settings=settings)
+        self.result = Commissioning(robot, out, plant.period, settings=settings, simulated=plant.simulated)
         self.tell: Callable[[str, float], None] = lambda what, done: None
         self._check_settings()
 
@@ -213,7 +213,7 @@ class _Procedure:
             self.result.notes.append(
                 f"the delay of the loop was not measurable: {1e3 * delay.seconds:.0f} ms are assumed"
             )
-        self._done("delay", f"torques act {1e3 * delay.seconds:.1f} ms late", delay=delay.seconds)
+        self._done("delay", delay.text, delay=delay.seconds)
         self._identify("excitation", 0.4)
         found = self.result.identification
         assert found is not None

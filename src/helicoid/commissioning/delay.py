@@ -15,6 +15,7 @@ from helicoid.robot import Robot
 _MIN_LAGS, _MAX_DELAY = 25, 0.1  # samples, and s: length of the response
 MIN_PEAK = 8.0  # of the response (standard deviations), for a delay that counts as measured
 _ASSUMED_DELAY = 0.01  # s: where the response is lost in noise
+_LEAST_STATED = 5e-5  # s
 _MATRICES = 50
 _MIN_SHARE_OF_PEAK = 0.25  # above which the response counts
 
@@ -33,6 +34,15 @@ class LoopDelay:
     measured: bool
     response: Array
     mobility: Array
+
+    @property
+    def text(self) -> str:
+        """A phrase on it."""
+        if not self.measured:
+            return f"{1e3 * self.seconds:.0f} ms are assumed, since the response was lost in noise"
+        if self.seconds < _LEAST_STATED:
+            return "none beyond the hold of one period was measured"
+        return f"{1e3 * self.seconds:.1f} ms from a command to its effect on the measured velocity"
 
 
 def loop_delay(recording: Recording) -> LoopDelay:

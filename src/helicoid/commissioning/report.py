@@ -40,6 +40,7 @@ def report_page(result: Commissioning) -> str:
         _before_faster(result),
         _steps(result),
         _joints(result),
+        _ranges(result),
         _signals(result),
         _loop(result),
         _parameters(result),
@@ -52,45 +53,63 @@ def report_page(result: Commissioning) -> str:
 
 def _verdict(result: Commissioning) -> str:
     light = "good" if result.success else "bad"
-    word = "Ready" if result.success else f"Stopped: {result.status}"
+    word = "Ready up to the validated velocities" if result.success else f"Stopped: {result.status}"
     if result.success and result.validation is not None and result.validation.coverage.min() < _GOOD_COVERAGE:
-        light, word = "doubtful", "Ready, with intervals that are too narrow"
+        light, word = "doubtful", "Ready with a doubt: prediction intervals are too narrow"
+    if result.simulated:
+        word = f"Rehearsal in simulation. {word}"
     return (
-        f"<h1>Commissioning of {escape(result.nominal.name)}</h1>"
+        f"<h1>Commissioning of {escape(result.nominal.name)}</h1>{_settings(result)}"
         f'<div class="card verdict {light}"><span class="lamp {light}"></span>'
         f"<span>{escape(word)}. {escape(_sentence(result.message))}</span></div>"
         + ("" if result.success else f'<p class="card"><b>Remedy.</b> {escape(result.remedy)}</p>')
     )
 
 
+def _settings(result: Commissioning) -> str:
+    """The conditions of the motions."""
+    given = result.settings
+    text = (
+        f"Sampled every {1e3 * result.period:g} ms; motions of up to {given['duration']:g} s within "
+        f"{100 * given['speed']:.0f} % of the velocity limits; seed {given['seed']}"
+    )
+    return f"<p class='soft'>{escape(text)}</p>"
+
+
 def _before_faster(result: Commissioning) -> str:
-    """Facts in sentences, the most important first."""
+    """Facts in sentences, the most important first; where it stopped, the doubts until then."""
     valid, margins, delay = result.validation, result.margins, result.delay
     if valid is None or margins is None or delay is None or result.identification is None:
-        return ""
+        return _listed("Doubts until then", [_sentence(note) for note in result.notes])
     limits = result.nominal.limits
-    share = float((valid.speeds / limits.velocity).max())
-    worst = int(np.argmax(valid.relative))
+    share = valid.speeds / limits.velocity
+    slowest, worst = int(np.argmin(share)), int(np.argmax(valid.relative))
     used = np.abs(valid.measured).max(axis=0) / limits.effort
     facts = [
-        f"The model was validated up to {100 * share:.0f} % of the velocity limits, from where the robot "
-        "stood. Faster motions, other loads and other temperatures were not.",
-        f"The torque is predicted within {100 * valid.relative[worst]:.1f} % at worst "
-        f"({valid.names[worst]}; the description: {100 * valid.described[worst]:.0f} %).",
+        f"The model was validated up to {100 * share[slowest]:.0f} % ({valid.names[slowest]}) to "
+        f"{100 * share.max():.0f} % of the velocity limits, in the range of positions below. Faster motions, "
+        "other positions, other loads and other temperatures were not.",
+        f"The error of the predicted torque is {100 * valid.relative[worst]:.1f} % RMS at worst "
+        f"({valid.names[worst]}; by the description {100 * valid.described[worst]:.0f} %).",
         *_narrow(valid),
         f"The validation took up to {100 * used.max():.0f} % of the effort limit "
         f"({valid.names[int(np.argmax(used))]}).",
-        f"Torques act {1e3 * delay.seconds:.1f} ms late"
-        + (" (measured)." if delay.measured else " (assumed: the response was lost in noise).")
-        + f" The joint loops become unstable with {1e3 * margins.delay:.1f} ms more, or with gains "
-        f"{margins.gain:.1f} times as large.",
-        "Contacts are detected by joint torques above those in the table below; a lighter touch is not.",
+        f"Delay of the loop: {delay.text}. With {1e3 * margins.delay:.1f} ms more, or with gains "
+        f"{margins.gain:.1f} times as large, the joint loops may be unstable.",
+        "Contacts are detected by joint torques above those in the table below; a lighter touch is not. The "
+        "thresholds are from noise and errors of the model: no contact was made to try them.",
         "Elastic joints and structural resonances are not modelled: listen for them, and lower the frequency "
         "of the loops if the arm hums.",
     ]
+    if result.simulated:
+        facts.insert(0, "The plant was a simulation: nothing here holds for a real robot.")
     facts += [_sentence(note) for note in result.notes]
-    items = "".join(f"<li>{escape(fact)}</li>" for fact in facts)
-    return f'<h2>Before the robot moves faster</h2><div class="card"><ul>{items}</ul></div>'
+    return _listed("Before the robot moves faster", facts)
+
+
+def _listed(title: str, texts: Sequence[str]) -> str:
+    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
+    return f'<h2>{escape(title)}</h2><div class="card"><ul>{items}</ul></div>' if texts else ""
 
 
 def _narrow(valid: Validation) -> list[str]:
@@ -128,7 +147,6 @@ def _joints(result: Commissioning) -> str:
     valid = result.validation
     if valid is None:
         return ""
-    detects = result.detects if len(result.detects) else np.full(len(valid.names), np.nan)
     rows: list[list[str | tuple[str, str]]] = []
     for k, name in enumerate(valid.names):
         lamp = "good" if valid.coverage[k] >= _GOOD_COVERAGE else "doubtful"
@@ -139,22 +157,48 @@ def _joints(result: Commissioning) -> str:
                 f"{100 * valid.relative[k]:.1f} %",
                 (lamp, f"{100 * valid.coverage[k]:.0f} %"),
                 f"{1e3 * valid.tracking[k]:.2f}",
-                f"{1e3 * valid.largest_error[k]:.1f}",
-                f"{valid.speeds[k]:.2f}",
-                f"{result.nominal.limits.velocity[k]:.2f}",
-                f"{detects[k]:.3g}",
+                f"{1e3 * valid.largest_error[k]:.2f}",
             ]
         )
     head = [
-        "joint", "error of the description", "error of the model", "within 95 % interval",
-        "tracking RMS (mrad, mm)", "largest (mrad, mm)", "validated to (rad/s, m/s)", "limit",
-        "contact above (N·m, N)",
+        "joint", "torque error, description", "torque error, identified", "within 95 % interval",
+        "tracking error, RMS (mrad, mm)", "tracking error, largest (mrad, mm)",
     ]  # fmt: skip
     return (
         "<h2>Validation on a motion that was not fitted</h2><div class='card'>"
         + _table(head, rows)
-        + "<p class='soft'>Errors of the predicted torque over the torque, RMS. Tracking by computed torque, "
-        "as the encoders measure it.</p></div>"
+        + "<p class='soft'>RMS of the error of the predicted torque over RMS of the measured torque, both "
+        "low-passed. Tracking by computed torque, as the encoders measure it.</p></div>"
+    )
+
+
+def _ranges(result: Commissioning) -> str:
+    """What the validation motion reached, the noise, and the thresholds of the observer."""
+    valid, recording = result.validation, result.recordings.get("validation")
+    if valid is None or recording is None:
+        return ""
+    limits, low, high = result.nominal.limits, recording.q.min(axis=0), recording.q.max(axis=0)
+    rows = [
+        [
+            escape(name),
+            f"{low[k]:.2f} to {high[k]:.2f}",
+            f"{valid.speeds[k]:.2f} of {limits.velocity[k]:.2f}",
+            f"{np.abs(valid.measured[:, k]).max():.3g} of {limits.effort[k]:.3g}",
+            f"{valid.noise_v[k]:.2g}",
+            f"{valid.noise_tau[k]:.2g}",
+            f"{result.detects[k]:.3g}" if len(result.detects) else "–",
+        ]
+        for k, name in enumerate(valid.names)
+    ]
+    head = [
+        "joint", "positions (rad, m)", "velocity, of its limit (rad/s, m/s)", "torque, of its limit (N·m, N)",
+        "noise of velocity", "noise of torque", "contact above (N·m, N)",
+    ]  # fmt: skip
+    return (
+        "<h2>Validated range, noise and contact thresholds</h2><div class='card'>"
+        + _table(head, rows)
+        + "<p class='soft'>Noise: standard deviation of single samples. Contact: the least torque from "
+        "outside, on average, that the momentum observer detects.</p></div>"
     )
 
 
@@ -213,7 +257,11 @@ def _loop(result: Commissioning) -> str:
             ["frequency ω of the joint loops", f"{result.frequency:.1f} rad/s", ""],
             ["phase margin", f"{margins.phase:.0f}°", f"at least {MIN_PHASE_MARGIN:.0f}°"],
             ["gain margin", f"{margins.gain:.1f}", f"at least {MIN_GAIN_MARGIN:g}"],
-            ["delay margin", f"{1e3 * margins.delay:.1f} ms", f"the loop has {1e3 * delay.seconds:.1f} ms"],
+            [
+                "delay margin",
+                f"{1e3 * margins.delay:.1f} ms",
+                f"beyond the {1e3 * delay.seconds:.1f} ms of the loop",
+            ],
             ["crossover", f"{margins.crossover:.0f} rad/s", f"sampled every {1e3 * result.period:g} ms"],
         ]
         table = (

@@ -54,6 +54,7 @@ class Commissioning:
         detects: least torque from outside that the observer detects at each joint (N·m, N).
         controllers: None where the procedure stopped before.
         settings: of the motions.
+        simulated: whether the plant was `hc.Plant`: a rehearsal.
     """
 
     nominal: Robot
@@ -73,6 +74,7 @@ class Commissioning:
     detects: Array = field(default_factory=lambda: np.zeros(0))
     controllers: CommissionedControllers | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    simulated: bool = False
 
     @property
     def success(self) -> bool:

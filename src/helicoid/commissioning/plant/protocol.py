@@ -13,6 +13,7 @@ from helicoid.commissioning.plant.watchdog import within
 from helicoid.commissioning.status import CommissioningStatus, CommissioningStopped
 from helicoid.errors import InputError
 from helicoid.robot import Robot
+from helicoid.simulation import Plant
 
 _MAX_ANSWER_TIME, _MAX_HOLD_TIME = 5.0, 60.0  # s, of measure() and apply(), and of brakes
 
@@ -79,6 +80,7 @@ class CheckedPlant:
                 f"period is the time between torque commands, up to 0.02 s; got {plant.period!r}"
             )
         self._robot, self._plant = robot, plant
+        self.simulated = isinstance(plant, Plant)
 
     def measure(self) -> PlantSample:
         """The current sample.
