@@ -219,11 +219,13 @@ class InverseKinematics:
     def family(self) -> ClosedForm:
         """Closed form of the arm, which `all` uses, or why there is none.
 
+        Its `complete` says whether `all` finds all solutions, or examples.
+
         >>> import helicoid as hc
         >>> hc.control.InverseKinematics(hc.load("panda"), "panda_link8").family.name
         'spherical shoulder (panda_joint1, panda_joint2, panda_joint3)'
         >>> hc.control.InverseKinematics(hc.load("planar_2r"), hc.control.PositionTask("tip")).family
-        ClosedForm(none: closed forms are for the pose of one frame)
+        ClosedForm(none: closed forms are for the pose of one frame; examples from 512 searches)
         """
         return self._all.form
 

@@ -86,7 +86,7 @@ def test_every_family_finds_the_solutions_of_restarts_and_the_configuration_itse
 ) -> None:
     robot = arm(*ARMS[name], tool=[0.1, -0.05, 0.2], rpy=[0.3, -0.5, 0.9])
     ik = InverseKinematics(robot, "tool")
-    assert ik.family.exact and ik.family.name and not ik.family.redundancy, ik.family
+    assert ik.family.complete and ik.family.name and not ik.family.redundancy, ik.family
     for k, q in enumerate(robot.random(rng, size=40)):
         T = robot.pose("tool")(q)
         found = ik.all(T)
@@ -123,6 +123,41 @@ def test_a_ur5_has_eight_solutions_and_a_batch_has_those_of_each_call(rng: Any) 
     for one, two in zip(each, ik.all(T), strict=True):
         assert np.array_equal(one, two)
     assert ik.all(np.zeros((0, 4, 4))) == []
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_limits_leave_out_what_is_beyond_them_and_nothing_else(name: str, rng: Any) -> None:
+    limit = np.array([1.5, 2.5, 1.0, 3.0, 2.0, 2.8])
+    wide, narrow = arm(*ARMS[name]), arm(*ARMS[name], limit=limit)
+    every, some = InverseKinematics(wide, "tool"), InverseKinematics(narrow, "tool")
+    assert some.family.name == every.family.name
+    left_out = 0
+    for T in wide.pose("tool")(np.vstack([narrow.random(rng, size=40), wide.random(rng, size=10)])):
+        found, kept = every.all(T), some.all(T)
+        inside = np.all(np.abs(found) <= limit, axis=1)
+        assert len(kept) == inside.sum() and all(apart(kept, q) < 1e-6 for q in found[inside])
+        left_out += len(found) - len(kept)
+    assert left_out > 0
+
+
+def test_solutions_are_ordered_by_their_distance_from_any_q0(rng: Any) -> None:
+    robot = hc.load("ur5")
+    ik = InverseKinematics(robot, "tool0")
+    q0, T = robot.random(rng, size=20), robot.pose("tool0")(robot.random(rng, size=20))
+    each = [ik.all(pose, about) for pose, about in zip(T, q0, strict=True)]
+    for about, one, many in zip(q0, each, ik.all(T, q0), strict=True):
+        assert np.array_equal(one, many) and np.all(np.diff(np.abs(one - about).sum(axis=1)) >= 0)
+
+
+def test_calls_with_and_without_q0_take_turns(rng: Any) -> None:
+    """What one call leaves behind is none of the next one's business."""
+    robot = hc.load("ur5")
+    ik = InverseKinematics(robot, "tool0")
+    T = robot.pose("tool0")(robot.random(rng, size=2))
+    first, second = ik.all(T[0]), ik.all(T[1])
+    far = ik.all(T[0], q0=robot.random(rng))
+    assert np.array_equal(ik.all(T[0]), first) and np.array_equal(ik.all(T[1]), second)
+    assert len(far) == len(first)
 
 
 def test_q0_orders_solutions_and_chooses_whole_turns(rng: Any) -> None:
@@ -178,6 +213,7 @@ def test_the_panda_is_solved_for_values_of_one_joint(rng: Any) -> None:
     robot = hc.load("panda")
     ik = InverseKinematics(robot, "panda_link8")
     (joint,) = ik.family.redundancy
+    assert ik.family.exact and not ik.family.complete
     place = robot.index(joint)[0]
     for q in robot.random(rng, size=30):
         T = robot.pose("panda_link8")(q)
@@ -271,6 +307,7 @@ def test_joints_that_mimic_another_are_refused_a_closed_form(tmp_path: Any) -> N
 def test_arms_without_a_closed_form_say_why(make: Any, words: str) -> None:
     ik = make(hc.load("ur5"))
     assert not ik.family.name and words in ik.family.message and words in repr(ik.family)
+    assert not ik.family.complete and "examples from 512 searches" in repr(ik.family)
     with pytest.raises(hc.InputError, match="no joint can be given a value"):
         ik.all(redundancy=3)
 

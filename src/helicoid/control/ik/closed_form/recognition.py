@@ -10,6 +10,7 @@ from helicoid._typing import Array
 from helicoid.control.ik.closed_form.binding import Arm
 from helicoid.control.ik.closed_form.families import Family, candidates
 from helicoid.control.ik.closed_form.screws import NoClosedForm, Screws, screws
+from helicoid.control.ik.engine import TABLE
 from helicoid.control.ik.problem import IKProblem
 
 _TRIALS, _SEED = 50, 11
@@ -41,9 +42,14 @@ class ClosedForm(NamedTuple):
         """Whether the description is of the family but for rounding."""
         return bool(self.name) and self.deviation <= _EXACT_DEVIATION
 
+    @property
+    def complete(self) -> bool:
+        """Whether all solutions of a target are found, not examples."""
+        return self.exact and not self.redundancy
+
     def __repr__(self) -> str:
         if not self.name:
-            return f"ClosedForm(none: {self.message})"
+            return f"ClosedForm(none: {self.message}; examples from {TABLE} searches)"
         given = f", given {', '.join(self.redundancy)}" if self.redundancy else ""
         nearly = "" if self.exact else f", to {self.deviation:.1g}"
         return f"ClosedForm({self.name}{given}{nearly})"

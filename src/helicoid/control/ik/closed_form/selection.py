@@ -86,12 +86,7 @@ class AllSolutions:
         if arm is None:
             return None
         near = np.ascontiguousarray(self._default[self._coordinates])
-        return arm, near, self._given(None, None, self._default[None]), self._proves
-
-    @property
-    def _proves(self) -> bool:
-        """Whether a target without solutions has none, but for rounding."""
-        return self.form.exact and not self.form.redundancy
+        return arm, near, self._given(None, None, self._default[None]), self.form.complete
 
     def _found(
         self, targets: Array, about: Array, q0: Any, apart: float | None, redundancy: Redundancy
@@ -108,7 +103,7 @@ class AllSolutions:
         full = None if q is None else self._full(q, about)
         if full is not None and self.is_free is not None and len(full):
             full = full[self.is_free(full)]
-        if full is None or not (len(full) or self._proves):  # narrow ranges of a joint that is free
+        if full is None or not (len(full) or self.form.complete):  # narrow ranges of a joint that is free
             return self._searched(target, about, apart)
         return full if apart is None else distinct(self.problem, full, about, apart)
 

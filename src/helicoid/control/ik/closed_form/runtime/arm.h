@@ -36,19 +36,26 @@ typedef struct {
   double *rows;             /* distance to q0, q */
   double angle[SIX];        /* of the exponentials below: candidates share most of their angles */
   motion turned[SIX];
+  motion links[SIX + 2];    /* their products: the motions up to each joint, and that of the tool */
+  int linked;               /* how many of the products hold for the exponentials */
 } search;
 
-/* Residual (rotation vector, translation) of angles; `links` are the motions up to each joint, and that of the tool. */
-static void residual(search *s, const double *t, double *e, motion *links) {
-  links[0] = (motion){{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0}};
-  for (int i = 0; i < SIX; i++) {
-    if (t[i] != s->angle[i]) {
-      s->angle[i] = t[i];
-      exponential(s->joint + i, t[i], s->turned + i);
-    }
-    if (i) product(links + i, s->turned + i, links + i + 1);
-    else links[1] = s->turned[0];
+/* The exponential of a joint, computed where it is not that of the call before. */
+static const motion *turned(search *s, int i, double angle) {
+  if (angle != s->angle[i]) {
+    s->angle[i] = angle;
+    exponential(s->joint + i, angle, s->turned + i);
+    if (s->linked > i) s->linked = i;
   }
+  return s->turned + i;
+}
+
+/* Residual (rotation vector, translation) of angles. */
+static void residual(search *s, const double *t, double *e) {
+  motion *links = s->links;
+  for (int i = 0; i < SIX; i++) turned(s, i, t[i]);
+  if (s->linked == 0) links[1] = s->turned[0], s->linked = 1;
+  for (; s->linked < SIX; s->linked++) product(links + s->linked, s->turned + s->linked, links + s->linked + 1);
   product(links + SIX, &s->tool, links + SIX + 1);
   const double *A = s->target.R, *B = links[SIX + 1].R;
   double D[9];
@@ -63,12 +70,13 @@ static void residual(search *s, const double *t, double *e, motion *links) {
   minus(s->target.p, links[SIX + 1].p, e + 3);
 }
 
-/* The Jacobian (angular, linear) at the frame's own origin. */
-static void jacobian(const search *s, const motion *links, double *J) {
+/* The Jacobian (angular, linear) at the frame's own origin, of the angles of the last residual. */
+static void jacobian(const search *s, double *J) {
+  const motion *links = s->links;
   for (int i = 0; i < SIX; i++) {
-    screw at;
+    screw at = s->joint[i];
     double away[3], v[3];
-    carried(links + i, s->joint + i, &at);
+    if (i) carried(links + i, s->joint + i, &at);
     minus(links[SIX + 1].p, at.x, away);
     cross(at.h, away, v);
     AXES(k) J[SIX * k + i] = at.h[k];
@@ -127,14 +135,13 @@ static double size_of(const double *e) {
 /* Newton's method from a candidate, as long as the residual falls; the residual that is left, and that `before`. */
 static double polish(search *s, double *t, double *before) {
   double e[SIX], J[SIX * SIX], d[SIX], next[SIX];
-  motion links[SIX + 2];
-  residual(s, t, e, links);
+  residual(s, t, e);
   double now = *before = size_of(e);
   for (int step = 0; step < MAX_NEWTON_STEPS && now > NEWTON_TOLERANCE; step++) {
-    jacobian(s, links, J);
+    jacobian(s, J);
     eliminate(J, e, d);
     for (int i = 0; i < SIX; i++) next[i] = t[i] + d[i];
-    residual(s, next, e, links);
+    residual(s, next, e);
     const double then = size_of(e);
     if (!(then < now)) break;
     memcpy(t, next, sizeof next);
@@ -156,6 +163,14 @@ static int within(double low, double high, double about, double near, double *q)
   return 1;
 }
 
+/* Whether the angle of a joint has a place within the limits, or so near that polishing may put it there. */
+static int permitted(const search *s, int joint, double angle) {
+  const arm *m = s->m;
+  const int k = s->index[joint];
+  double q = angle + m->reference[k];
+  return isfinite(q) && within(m->lower[k], m->upper[k], s->about[k], m->spread + MAX_LIMIT_EXCESS, &q);
+}
+
 /* Put angles within the limits, into q; 0 if they are beyond, or if what a limit cuts off is more than rounding. */
 static int fit(search *s, const double *t, double *q) {
   const arm *m = s->m;
@@ -170,8 +185,7 @@ static int fit(search *s, const double *t, double *q) {
     largest = off > largest ? off : largest;
   }
   if (largest < 1e-12) return 1;
-  motion links[SIX + 2];
-  residual(s, cut, e, links);
+  residual(s, cut, e);
   return size_of(e) <= m->tolerance;
 }
 
@@ -180,11 +194,7 @@ static int offer(search *s, const double *candidate) {
   const arm *m = s->m;
   double t[SIX], distance = 0.0, before;
   memcpy(t, candidate, sizeof t);
-  for (int i = 0; i < SIX; i++) {
-    const int k = s->index[i];
-    double q = t[i] + m->reference[k];
-    if (!isfinite(q) || !within(m->lower[k], m->upper[k], s->about[k], m->spread + MAX_LIMIT_EXCESS, &q)) return 0;
-  }
+  for (int i = 0; i < SIX; i++) if (!permitted(s, i, t[i])) return 0;
   if (!(polish(s, t, &before) <= m->tolerance) || s->count >= s->most) return 0;
   double *row = s->rows + ROW * s->count, *q = row + 1;
   memcpy(q, s->values, (size_t)m->joints * sizeof(double));

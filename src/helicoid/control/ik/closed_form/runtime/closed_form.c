@@ -38,6 +38,7 @@ static void lock(search *s, const double *given) {
   const arm *m = s->m;
   motion X = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0}}, E, home;
   int free = 0, locked = 0;
+  s->linked = 0;
   for (int k = 0; k < (int)m->joints; k++) {
     screw S = {.slides = m->slides[k] != 0};
     AXES(i) S.h[i] = m->h[3 * k + i], S.x[i] = m->x[3 * k + i];
@@ -114,12 +115,19 @@ API int64_t closed_form_solve(const arm *m, const double *T, int64_t n, const do
   return n;
 }
 
+/* What a call for one target reads and writes, so that one address is all that it is given. */
+typedef struct {
+  const arm *m;
+  const double *T, *q0, *given;
+  int64_t samples, most;
+  double *rows;
+} request;
+
 /* The same of one target, whose solutions stay in `rows`: how many, -1 as above, or -2 if T is no pose. */
-API int64_t closed_form_one(const arm *m, const double *T, const double *q0, const double *given, int64_t samples,
-                            double *rows, int64_t most) {
-  if (!is_pose(T)) return -2;
+API int64_t closed_form_one(const request *r) {
+  if (!is_pose(r->T)) return -2;
   search s;
-  s.m = m, s.rows = rows, s.most = most;
-  for (int k = 0; k < (int)m->joints; k++) s.about[k] = q0[k];
-  return solve(&s, T, given, samples);
+  s.m = r->m, s.rows = r->rows, s.most = r->most;
+  for (int k = 0; k < (int)r->m->joints; k++) s.about[k] = r->q0[k];
+  return solve(&s, r->T, r->given, r->samples);
 }

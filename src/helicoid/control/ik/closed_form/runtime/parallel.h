@@ -105,18 +105,18 @@ static int planar(const shifted *c, double *angle, const motion *P) {
   const int n = on_line(2.0 * dot(f, u), 2.0 * dot(f, v), dot(goal, goal) - dot(f, f) - dot(u, u), m->slack, m->spread,
                         elbow);
   for (int i = 0; i < n; i++) {
+    if (!allowed(c, 2, elbow[i])) continue;
     double from[3], distance;
     AXES(k) from[k] = f[k] + cos(elbow[i]) * u[k] + sin(elbow[i]) * v[k];
     const double determined = turn_angle(J[1].h, from, goal, &distance);
     attempts a;
     list(c, 1, determined, distance, &a);
+    restrict_to_limits(c, 1, &a);
     for (int k = 0; k < a.count; k++) {
       motion E, F;
       angle[1] = a.angle[k];
       angle[2] = elbow[i];
-      exponential(J + 1, angle[1], &E);
-      exponential(J + 2, angle[2], &F);
-      product(&E, &F, &E);
+      product(turn(c, 1, angle[1], &E), turn(c, 2, angle[2], &F), &E);
       inverse(&E, &E);
       product(&E, P, &F);
       angle[3] = last_angle(J[3].h, F.R);
@@ -131,7 +131,7 @@ static int planar(const shifted *c, double *angle, const motion *P) {
 
 /* P of the three joints for q6: E1⁻¹ G e^{-ξ6 q6} E5⁻¹. */
 static void three(const shifted *c, const motion *before, const motion *after, double sixth, motion *P) {
-  exponential(c->J + 5, -sixth, P);
+  inverse(turn(c, 5, sixth, P), P);
   product(before, P, P);
   product(P, after, P);
 }
@@ -178,18 +178,19 @@ static void parallel(search *s, const motion *G) {
     double a[3], b[3], u[3], distance, angle[SIX];
     angle[0] = pair[i][0];
     angle[4] = pair[i][1];
-    exponential(c.J, angle[0], &E);
-    exponential(c.J + 4, angle[4], &F);
-    inverse(&F, &F);
-    rotated(E.R, c.J[2].h, a);
+    if (!allowed(&c, 0, angle[0]) || !allowed(&c, 4, angle[4])) continue;
+    const motion *first = turn(&c, 0, angle[0], &E);
+    inverse(turn(&c, 4, angle[4], &F), &F);
+    rotated(first->R, c.J[2].h, a);
     rotated_back(G->R, a, u);
     rotated(F.R, c.J[2].h, b);
     const double determined = turn_angle(c.J[5].h, u, b, &distance);
-    inverse(&E, &E);
+    inverse(first, &E);
     product(&E, G, &E);
     attempts tries;
     list(&c, 5, determined, distance, &tries);
     if (distance < MAX_NEARLY_FREE_DISTANCE) within_reach(&c, &E, &F, &tries);
+    restrict_to_limits(&c, 5, &tries);
     for (int j = 0; j < tries.count; j++) {
       motion P;
       angle[5] = tries.angle[j];

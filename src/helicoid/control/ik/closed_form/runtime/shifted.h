@@ -30,6 +30,14 @@ static void shift(search *s, int start, const motion *G, shifted *c) {
   }
 }
 
+/* The exponential of a shifted joint, shared with the residual of candidates unless the joint is carried; then in `room`. */
+static const motion *turn(const shifted *c, int k, double angle, motion *room) {
+  const int i = (k + c->start) % SIX;
+  if (i >= c->start) return turned(c->s, i, angle);
+  exponential(c->J + k, angle, room);
+  return room;
+}
+
 static double preferred(const shifted *c, int k) { return c->s->preferred[(k + c->start) % SIX]; }
 
 static int put_forward(const shifted *c, const double *angle) {
@@ -52,6 +60,17 @@ static void list(const shifted *c, int k, double determined, double distance, at
 }
 
 static void add(attempts *a, double angle) { a->angle[a->count++] = angle; }
+
+/* Whether an angle of a shifted joint may belong to a candidate within the limits. */
+static int allowed(const shifted *c, int k, double angle) { return permitted(c->s, (k + c->start) % SIX, angle); }
+
+/* Leave out angles beyond the limits, before others are solved for. */
+static void restrict_to_limits(const shifted *c, int k, attempts *a) {
+  int kept = 0;
+  for (int i = 0; i < a->count; i++)
+    if (allowed(c, k, a->angle[i])) a->angle[kept++] = a->angle[i];
+  a->count = kept;
+}
 
 /* Limits of a shifted joint, as angles from the reference. */
 static void limits(const shifted *c, int k, double *low_high) {

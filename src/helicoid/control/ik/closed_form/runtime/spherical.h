@@ -6,13 +6,12 @@
 /* q6 of R4 R5 R6 = R. */
 static double third_angle(const shifted *c, const double *R, double fourth, double fifth) {
   const screw *J = c->J;
-  double A[9], v[3], w[3], u[3], distance;
+  motion E;
+  double v[3], w[3], u[3], distance;
   perpendicular(J[5].h, v);
   rotated(R, v, w);
-  rotation(J[3].h, fourth, A);
-  rotated_back(A, w, u);
-  rotation(J[4].h, fifth, A);
-  rotated_back(A, u, w);
+  rotated_back(turn(c, 3, fourth, &E)->R, w, u);
+  rotated_back(turn(c, 4, fifth, &E)->R, u, w);
   return turn_angle(J[5].h, v, w, &distance);
 }
 
@@ -28,9 +27,10 @@ static int wrist(const shifted *c, double *angle, const double *R) {
   const double constant = dot(J[3].h, J[4].h) * dot(J[4].h, J[5].h);
   const int n = on_line(dot(J[3].h, u), dot(J[3].h, v), dot(J[3].h, w) - constant, m->slack, m->spread, middle);
   for (int i = 0; i < n; i++) {
-    double F[9], turned[3], distance;
-    rotation(J[4].h, middle[i], F);
-    rotated(F, J[5].h, turned);
+    if (!allowed(c, 4, middle[i])) continue;
+    motion F;
+    double turned[3], distance;
+    rotated(turn(c, 4, middle[i], &F)->R, J[5].h, turned);
     attempts a;
     const double determined = turn_angle(J[3].h, turned, w, &distance);
     list(c, 3, determined, distance, &a);
@@ -46,6 +46,7 @@ static int wrist(const shifted *c, double *angle, const double *R) {
         if (isfinite(last[end])) add(&a, same * (paired - last[end]));
       }
     }
+    restrict_to_limits(c, 3, &a);
     for (int k = 0; k < a.count; k++) {
       angle[3] = a.angle[k];
       angle[5] = third_angle(c, R, angle[3], middle[i]);
@@ -76,16 +77,16 @@ static void spherical(search *s, const motion *G) {
     list(&c, 0, p->q[0], p->distance[0], &one);
     list(&c, 1, p->q[1], p->distance[1], &two);
     list(&c, 2, p->q[2], p->distance[2], &three);
+    restrict_to_limits(&c, 0, &one);
+    restrict_to_limits(&c, 1, &two);
+    restrict_to_limits(&c, 2, &three);
     const int tries = one.count * two.count * three.count;
     for (int k = 0; k < tries && !taken; k++) {
       double angle[SIX] = {one.angle[k % one.count], two.angle[k / one.count % two.count],
                            three.angle[k / one.count / two.count]};
       motion E, F;
-      exponential(c.J, angle[0], &E);
-      for (int l = 1; l < 3; l++) {
-        exponential(c.J + l, angle[l], &F);
-        product(&E, &F, &E);
-      }
+      product(turn(&c, 0, angle[0], &E), turn(&c, 1, angle[1], &F), &E);
+      product(&E, turn(&c, 2, angle[2], &F), &E);
       inverse(&E, &E);
       product(&E, G, &F);
       taken = wrist(&c, angle, F.R);

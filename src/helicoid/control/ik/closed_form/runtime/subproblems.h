@@ -10,6 +10,9 @@
 #include <complex.h>
 #include "screws.h"
 
+#define MIN_SQUARE 1e-280   /* of a number that is divided by */
+#define MAX_LAST_STEP 1e-12 /* relative: convergence is cubic, so that nothing is left beyond rounding */
+
 /* The angle about h from a to b, seen along h, and the lesser of their distances from the axis. */
 static inline double turn_angle(const double *h, const double *a, const double *b, double *distance) {
   double u[3], v[3], w[3];
@@ -60,13 +63,18 @@ static inline int quadratic(double a, double b, double c, double slack, double *
   return 2;
 }
 
+static inline double square_of(double complex z) { return creal(z) * creal(z) + cimag(z) * cimag(z); }
+
+/* a / b without the checks for infinities of C's own division, which take longer than the rest. */
+static inline double complex over(double complex a, double complex b) { return a * conj(b) * (1.0 / square_of(b)); }
+
 /* θ with a C² + b C S + c S² + d C + e S + f = 0, C = cos θ, S = sin θ; k = (a, b, c, d, e, f). With z = e^{iθ} it is a
  * polynomial of degree 4, whose roots on the unit circle are found all at once (Aberth 1973). */
 static int on_circle(const double *k, double slack, double *angle) {
   const double complex A = 0.25 * (k[0] - k[2]) - 0.25 * k[1] * I, D = 0.5 * k[3] - 0.5 * k[4] * I;
-  const double F = k[5] + 0.5 * (k[0] + k[2]), size = cabs(A) + cabs(D) + fabs(F);
-  if (cabs(A) <= 1e-13 * size) return on_line(k[3], k[4], -F, slack * size, 0.0, angle);
-  const double complex c[5] = {conj(A) / A, conj(D) / A, F / A, D / A, 1.0};
+  const double F = k[5] + 0.5 * (k[0] + k[2]), amplitude = cabs(A), size = amplitude + cabs(D) + fabs(F);
+  if (amplitude <= 1e-13 * size) return on_line(k[3], k[4], -F, slack * size, 0.0, angle);
+  const double complex c[5] = {over(conj(A), A), over(conj(D), A), over(F, A), over(D, A), 1.0};
   double complex z[4];
   for (int i = 0; i < 4; i++) z[i] = cexp(I * (0.3 + 0.5 * M_PI * i)) * (i & 1 ? 0.8 : 1.25);
   for (int round = 0; round < 60; round++) {
@@ -75,14 +83,13 @@ static int on_circle(const double *k, double slack, double *angle) {
       double complex p = 1.0, dp = 0.0, sum = 0.0;
       for (int j = 3; j >= 0; j--) dp = dp * z[i] + p, p = p * z[i] + c[j];
       for (int j = 0; j < 4; j++)
-        if (j != i && z[i] != z[j]) sum += 1.0 / (z[i] - z[j]);
+        if (j != i && z[i] != z[j]) sum += over(1.0, z[i] - z[j]);
       const double complex below = dp - p * sum;
-      const double complex step = below == 0.0 ? 1e-3 : p / below;
+      const double complex step = square_of(below) < MIN_SQUARE ? 1e-3 : over(p, below);
       z[i] -= step;
-      const double relative = cabs(step) / (1e-300 + cabs(z[i]));
-      if (relative > largest) largest = relative;
+      largest = fmax(largest, square_of(step) / (MIN_SQUARE + square_of(z[i])));
     }
-    if (largest < 1e-14) break;
+    if (largest < MAX_LAST_STEP * MAX_LAST_STEP) break;
   }
   int n = 0;
   for (int i = 0; i < 4; i++)
