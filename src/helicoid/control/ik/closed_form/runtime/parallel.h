@@ -92,8 +92,9 @@ static int planar(const shifted *c, double *angle, const motion *P) {
   const screw *J = c->J;
   const arm *m = c->s->m;
   const double *h = J[2].h;
-  double f[3], u[3], v[3], goal[3], elbow[2];
+  double f[3], u[3], v[3], goal[3], turned[3], elbow[2];
   int taken = 0;
+  rotated(P->R, c->across, turned);
   minus(J[3].x, J[2].x, f);
   across(h, f, u);
   cross(h, u, v);
@@ -113,13 +114,13 @@ static int planar(const shifted *c, double *angle, const motion *P) {
     list(c, 1, determined, distance, &a);
     restrict_to_limits(c, 1, &a);
     for (int k = 0; k < a.count; k++) {
-      motion E, F;
+      motion room;
+      double w[3], unused;
       angle[1] = a.angle[k];
       angle[2] = elbow[i];
-      product(turn(c, 1, angle[1], &E), turn(c, 2, angle[2], &F), &E);
-      inverse(&E, &E);
-      product(&E, P, &F);
-      angle[3] = last_angle(J[3].h, F.R);
+      rotated_back(turn(c, 1, angle[1], &room)->R, turned, w);
+      rotated_back(turn(c, 2, angle[2], &room)->R, w, w);
+      angle[3] = turn_angle(J[3].h, c->across, w, &unused);
       if (put_forward(c, angle)) {
         taken = 1;
         break;
@@ -170,7 +171,7 @@ static void parallel(search *s, const motion *G) {
   shifted c;
   condition k[2];
   double pair[16][2];
-  shift(s, ((int)s->m->first + 5) % SIX, G, &c);
+  shift(s, ((int)s->m->first + 5) % SIX, 3, G, &c);
   conditions(&c, k);
   const int n = pairs(&c, k, pair);
   for (int i = 0; i < n; i++) {

@@ -28,7 +28,8 @@ static inline void rotated(const double *R, const double *a, double *c) {
   AXES(i) c[i] = R[3 * i] * a[0] + R[3 * i + 1] * a[1] + R[3 * i + 2] * a[2];
 }
 static inline void rotated_back(const double *R, const double *a, double *c) {
-  AXES(i) c[i] = R[i] * a[0] + R[3 + i] * a[1] + R[6 + i] * a[2];
+  const double x = a[0], y = a[1], z = a[2];
+  AXES(i) c[i] = R[i] * x + R[3 + i] * y + R[6 + i] * z;
 }
 static inline void moved(const motion *X, const double *a, double *c) {
   double b[3];

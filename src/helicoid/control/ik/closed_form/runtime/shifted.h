@@ -17,9 +17,22 @@ typedef struct {
   screw J[SIX];
   motion G;
   int start;
+  double across[3]; /* a unit vector perpendicular to the axis whose angle is found last */
 } shifted;
 
-static void shift(search *s, int start, const motion *G, shifted *c) {
+/* A unit vector perpendicular to h. */
+static void perpendicular(const double *h, double *v) {
+  double axis[3] = {0};
+  int least = 0;
+  for (int k = 1; k < 3; k++) if (fabs(h[k]) < fabs(h[least])) least = k;
+  axis[least] = 1.0;
+  across(h, axis, v);
+  const double length = norm(v);
+  AXES(k) v[k] /= length;
+}
+
+/* The joints from `start` on; `last` is the place of the one whose angle is found last. */
+static void shift(search *s, int start, int last, const motion *G, shifted *c) {
   c->s = s;
   c->start = start;
   c->G = *G;
@@ -28,6 +41,7 @@ static void shift(search *s, int start, const motion *G, shifted *c) {
     c->J[k] = s->joint[i];
     if (i < start) carried_back(G, s->joint + i, c->J + k);
   }
+  perpendicular(c->J[last].h, c->across);
 }
 
 /* The exponential of a shifted joint, shared with the residual of candidates unless the joint is carried; then in `room`. */
@@ -78,25 +92,6 @@ static void limits(const shifted *c, int k, double *low_high) {
   const int i = c->s->index[(k + c->start) % SIX];
   low_high[0] = m->lower[i] - m->reference[i];
   low_high[1] = m->upper[i] - m->reference[i];
-}
-
-/* A unit vector perpendicular to h. */
-static void perpendicular(const double *h, double *v) {
-  double axis[3] = {0};
-  int least = 0;
-  for (int k = 1; k < 3; k++) if (fabs(h[k]) < fabs(h[least])) least = k;
-  axis[least] = 1.0;
-  across(h, axis, v);
-  const double length = norm(v);
-  AXES(k) v[k] /= length;
-}
-
-/* q6 of R6 = R, by a vector across its axis. */
-static double last_angle(const double *h, const double *R) {
-  double v[3], w[3], distance;
-  perpendicular(h, v);
-  rotated(R, v, w);
-  return turn_angle(h, v, w, &distance);
 }
 
 #endif

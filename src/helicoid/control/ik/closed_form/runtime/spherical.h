@@ -3,27 +3,24 @@
 #define CLOSED_FORM_SPHERICAL_H
 #include "shifted.h"
 
-/* q6 of R4 R5 R6 = R. */
-static double third_angle(const shifted *c, const double *R, double fourth, double fifth) {
-  const screw *J = c->J;
-  motion E;
-  double v[3], w[3], u[3], distance;
-  perpendicular(J[5].h, v);
-  rotated(R, v, w);
-  rotated_back(turn(c, 3, fourth, &E)->R, w, u);
-  rotated_back(turn(c, 4, fifth, &E)->R, u, w);
-  return turn_angle(J[5].h, v, w, &distance);
+/* q6 of R4 R5 R6 = R, by where R puts the vector across axis 6. */
+static double third_angle(const shifted *c, const double *put, double fourth, double fifth) {
+  motion room;
+  double w[3], distance;
+  rotated_back(turn(c, 3, fourth, &room)->R, put, w);
+  rotated_back(turn(c, 4, fifth, &room)->R, w, w);
+  return turn_angle(c->J[5].h, c->across, w, &distance);
 }
 
-/* The rotations about the three last axes that make R: subproblem 4, then 1 twice. */
-static int wrist(const shifted *c, double *angle, const double *R) {
+/* The rotations about the three last axes that put axis 6 at w and the vector across it at `put`: subproblem 4, then 1
+ * twice. */
+static int wrist(const shifted *c, double *angle, const double *w, const double *put) {
   const screw *J = c->J;
   const arm *m = c->s->m;
-  double u[3], v[3], w[3], middle[2];
+  double u[3], v[3], middle[2];
   int taken = 0;
   across(J[4].h, J[5].h, u);
   cross(J[4].h, u, v);
-  rotated(R, J[5].h, w);
   const double constant = dot(J[3].h, J[4].h) * dot(J[4].h, J[5].h);
   const int n = on_line(dot(J[3].h, u), dot(J[3].h, v), dot(J[3].h, w) - constant, m->slack, m->spread, middle);
   for (int i = 0; i < n; i++) {
@@ -38,7 +35,7 @@ static int wrist(const shifted *c, double *angle, const double *R) {
     if (distance < MAX_NEARLY_FREE_DISTANCE) { /* the first and the last make one rotation: ends of the ranges that both allow */
       double own[2], last[2];
       const double same = dot(J[3].h, turned) > 0.0 ? 1.0 : -1.0;
-      const double paired = third_angle(c, R, 0.0, middle[i]);
+      const double paired = third_angle(c, put, 0.0, middle[i]);
       limits(c, 3, own);
       limits(c, 5, last);
       for (int end = 0; end < 2; end++) {
@@ -49,7 +46,7 @@ static int wrist(const shifted *c, double *angle, const double *R) {
     restrict_to_limits(c, 3, &a);
     for (int k = 0; k < a.count; k++) {
       angle[3] = a.angle[k];
-      angle[5] = third_angle(c, R, angle[3], middle[i]);
+      angle[5] = third_angle(c, put, angle[3], middle[i]);
       if (put_forward(c, angle)) {
         taken = 1;
         break;
@@ -64,11 +61,14 @@ static void spherical(search *s, const motion *G) {
   const arm *m = s->m;
   shifted c;
   placed place_of[32];
-  shift(s, ((int)m->first + 3) % SIX, G, &c);
+  shift(s, ((int)m->first + 3) % SIX, 5, G, &c);
   double goal[3], centre[3], other[3], a[3], b[3];
+  double sixth[3], beside[3]; /* where G puts axis 6 and the vector across it */
   const double first = feet(c.J + 3, c.J + 4, centre, a), second = feet(c.J + 4, c.J + 5, other, b);
   if (second > first) AXES(k) centre[k] = other[k];
   moved(G, centre, goal);
+  rotated(G->R, c.J[5].h, sixth);
+  rotated(G->R, c.across, beside);
   const int n = place(c.J, centre, goal, m->slack, m->spread, m->same, place_of);
   for (int i = 0; i < n; i++) {
     const placed *p = place_of + i;
@@ -84,12 +84,15 @@ static void spherical(search *s, const motion *G) {
     for (int k = 0; k < tries && !taken; k++) {
       double angle[SIX] = {one.angle[k % one.count], two.angle[k / one.count % two.count],
                            three.angle[k / one.count / two.count]};
-      motion E, F;
-      product(turn(&c, 0, angle[0], &E), turn(&c, 1, angle[1], &F), &E);
-      product(&E, turn(&c, 2, angle[2], &F), &E);
-      inverse(&E, &E);
-      product(&E, G, &F);
-      taken = wrist(&c, angle, F.R);
+      double axis[3], put[3];
+      AXES(l) axis[l] = sixth[l], put[l] = beside[l];
+      for (int l = 0; l < 3; l++) {
+        motion room;
+        const motion *E = turn(&c, l, angle[l], &room);
+        rotated_back(E->R, axis, axis);
+        rotated_back(E->R, put, put);
+      }
+      taken = wrist(&c, angle, axis, put);
     }
   }
 }
