@@ -42,6 +42,21 @@ def test_phases_that_have_begun_are_those_of_the_gait(time):
         assert stands_at(phases, elapsed + ahead) == stands_at(usual, ahead)
 
 
+@pytest.mark.parametrize("begin", [0.0, 0.05, 0.7300000001, 123.456])
+@pytest.mark.parametrize("phases", [1, 2, 7, 40])
+def test_an_end_between_two_phases_is_that_of_the_former(begin, phases):
+    for end in (
+        begin + phases * TROT.step,
+        begin + 0.25 * (phases - 1) + 0.25,
+        begin + (phases - 0.5) * 0.25,
+    ):
+        last = begin + (phases - 0.5) * TROT.step
+        assert set(TROT.stance(last, begin, end)) == set(TROT.stands[(phases - 1) % 2])
+        assert TROT.stance(begin + phases * TROT.step + 1e-3, begin, end) == TROT.feet
+        assert [one.contacts for one in TROT.phases(last, begin, end, 1.0)][1:] == [TROT.feet]
+        assert TROT.phases(last, begin, end, 1.0)[0].duration == pytest.approx(0.125)
+
+
 def test_walks_have_three_feet_on_the_ground():
     gait = Gait.walk(*FEET)
     assert all(len(stand) == 3 for stand in gait.stands) and set(gait.feet) == set(FEET)

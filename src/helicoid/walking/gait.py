@@ -60,18 +60,16 @@ class Gait:
 
     def stance(self, time: float, begin: float, end: float) -> tuple[str, ...]:
         """Stance feet at a time, for walking from `begin` to the end of the phase of `end`."""
-        if time < begin - 1e-6 * self.step or (
-            np.isfinite(end) and time >= self.phase_end(end - 1e-9, begin)
-        ):
-            return self.feet
-        return self.standing(int(self.phase_index(time, begin)))
+        number = self.phase_index(time, begin)
+        walks = 0 <= number <= self._last_phase(end, begin)
+        return self.standing(int(number)) if walks else self.feet
 
     def phases(self, time: float, begin: float, end: float, duration: float) -> list[Phase]:
         """Contact phases of the next `duration` seconds, for walking from `begin` to `end`.
 
         All feet are in stance before and after; `end` is extended to the end of its phase.
         """
-        last = self.phase_index(end - 1e-9, begin) if np.isfinite(end) else np.inf
+        last = self._last_phase(end, begin)
         found: list[Phase] = []
         t = time
         while t < time + duration - 1e-9:
@@ -107,6 +105,10 @@ class Gait:
     def phase_end(self, time: float, begin: float) -> float:
         """End of the phase at a time (s)."""
         return begin + (self.phase_index(time, begin) + 1) * self.step
+
+    def _last_phase(self, end: float, begin: float) -> float:
+        """Index of the last phase, the one that `end` is in or at the end of; infinite without an end."""
+        return float(np.ceil((end - begin) / self.step - 1e-6)) - 1 if np.isfinite(end) else np.inf
 
     turn = former_attribute("turn", "phase_index")
     end_of_turn = former_attribute("end_of_turn", "phase_end")

@@ -99,7 +99,7 @@ class Stance:
         self._standing = standing
         self._contacts[standing] = self._points[standing]
         if loads is not None:
-            loads = np.clip(np.nan_to_num(loads), 0.0, self._max_load)
+            loads = np.fmin(np.fmax(loads, 0.0), self._max_load)  # 0 for NaN
             self._compliance.update(self._points[:, 2], falling, loads, standing, dt)
             self._sunk[standing] = self._compliance.value * loads[standing]
         self._known |= standing

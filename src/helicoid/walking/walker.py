@@ -184,7 +184,7 @@ class Walker:
 
     def _halt(self) -> None:
         """Stand on all feet from the end of this phase on, for a pause: the gait does not hold."""
-        self._end = self.gait.phase_end(self.time, self._begin) - 1e-3 * self.gait.step  # within it
+        self._end = self.gait.phase_end(self.time, self._begin)
         self._halted = True
 
     def set(self, **numbers: Any) -> None:

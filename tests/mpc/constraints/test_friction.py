@@ -30,6 +30,9 @@ def test_forces_in_the_world_balance_the_robot(kind: str, formulation: str, rng:
     q, v = CLOSED, rng.normal(size=3)
     x, u = np.tile(np.concatenate([q, v]), (3, 1)), rng.normal(size=(2, problem.u.numel()))
     a, tau, forces = problem._compiled.motion(x, u, np.zeros(0))
+    again, as_well = problem._compiled.planned(x, u, np.zeros(0))
+    np.testing.assert_allclose(again, a, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(as_well["tool0"], forces["tool0"], rtol=1e-12, atol=1e-12)
     wrench = np.zeros(6)
     wrench[-forces["tool0"].shape[1] :] = forces["tool0"][0]
     assert np.any(wrench)

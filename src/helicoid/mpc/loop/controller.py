@@ -268,12 +268,12 @@ class Controller:
         Raises:
             InputError: a name is unknown or a value invalid; nothing has changed then.
         """
-        self._memory.set(values)
+        moved = not values.keys().isdisjoint(("phases", "phase_time"))
+        # The next step first advances by a period.
+        ahead = -self.period if moved and self._loop.due in (Due.PLANNED, Due.LOST) else 0.0
+        self._memory.set(values, ahead)
         if self._first_switching is not None:
             self._first_switching = self._first_switching.changed(values) or self._first_switching
-        moved = not values.keys().isdisjoint(("phases", "phase_time"))
-        if moved and self._loop.due in (Due.PLANNED, Due.LOST):
-            self._memory.advance(-self.period)  # the next step first advances by a period
         self._engine.call("mpc_loop_changed")  # the linearisation is outdated
 
     def following(self, reference: Any = None, **references: Any) -> Following:
@@ -332,7 +332,7 @@ class Controller:
         if robot is None:
             raise InputError("only a robot's plan is a motion")
         x, u = self._engine["x"].copy(), self._engine["u"][:-1]
-        a, _, forces = self._compiled.motion(x, u, self._memory.constants)
+        a, forces = self._compiled.planned(x, u, self._memory.constants)
         return x[:, : robot.nq], x[:, robot.nq : robot.nq + robot.nv], a, forces
 
     @property

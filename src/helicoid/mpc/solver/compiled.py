@@ -107,6 +107,21 @@ class Compiled:
         function = ca.Function("motion", [system.x, system.u, system.constants], outputs)
         return function.map("all", "serial", self.structure.intervals, [2], [])
 
+    def planned(self, x: Array, u: Array, constants: Array) -> tuple[Array, dict[str, Array]]:
+        """Accelerations and forces of `motion`; without torques, which take most of its time."""
+        forces, nv = self.structure.symbols.forces, self.structure.system.symbols["a"].numel()
+        found = np.ascontiguousarray(as_numbers(self._planned(x[:-1].T, u.T, constants)))
+        ends = np.cumsum([nv, *(one.numel() for one in forces.values())])
+        a, *parts = np.split(found, ends[:-1], axis=1)
+        return a, dict(zip(forces, parts, strict=True))
+
+    @cached_property
+    def _planned(self) -> ca.Function:
+        system = self.structure.system
+        outputs = system.resolve([system.symbols["a"], *self.structure.symbols.forces.values()])
+        function = ca.Function("planned", [system.x, system.u, system.constants], [ca.vertcat(*outputs)])
+        return function.map("all", "serial", self.structure.intervals, [2], [])
+
     def torque_derivatives(self, x: Array, u: Array, constants: Array, period: float) -> tuple[Array, Array]:
         """dτ/du and dτ/dx of the applied torque, along the state's tangent space.
 

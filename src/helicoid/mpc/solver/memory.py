@@ -184,8 +184,8 @@ class Memory:
         """The names that `set` takes."""
         return sorted([*self._setters, *self._bounds, *([] if self.switching is None else SCHEDULE)])
 
-    def set(self, values: Mapping[str, ArrayLike]) -> None:
-        """Change numbers by name, all or none; see `Problem.set`."""
+    def set(self, values: Mapping[str, ArrayLike], ahead: float = 0.0) -> None:
+        """Change numbers by name, all or none, with a new schedule this time (s) ahead; see `Problem.set`."""
         values = {self._present_name(name): value for name, value in values.items()}
         switching = None if self.switching is None else self.switching.changed(values)
         if switching is not None:
@@ -201,7 +201,8 @@ class Memory:
             if name in self._setters:
                 self._setters[name][0][...] = value
         if switching is not None:
-            self.follow(switching)
+            schedule = switching.schedule
+            self.follow(switching.of(schedule.at(schedule.time + ahead)) if ahead else switching)
 
     def _present_name(self, name: str) -> str:
         """The name of a number, also by its former one: `final_q` is `end_q`."""
