@@ -31,6 +31,23 @@ def lowest(robot: hc.Robot, q: np.ndarray) -> float:
     return min(float(robot.pose(foot)(q)[2, 3]) for foot in FEET) - RADIUS
 
 
+def test_feet_that_slide_apart_are_reported(robot: hc.Robot, q: np.ndarray) -> None:
+    before = np.array([robot.pose(foot)(q)[:2, 3] for foot in FEET])
+    stance = Stance(robot, FEET, RADIUS, q)
+    stance.update(q, REST, ALL, 0.002)
+    q[0] += 0.1  # all feet together
+    stance.update(q, REST, ALL, 0.002)
+    assert stance.slid == pytest.approx(0.0, abs=1e-12)
+    q[7:] += np.tile([0.05, 0.1, 0.0], 4) * np.repeat([1, -1, 1, -1], 3)
+    stance.update(q, REST, ALL, 0.002)
+    drift = np.array([robot.pose(foot)(q)[:2, 3] for foot in FEET]) - before
+    assert (
+        stance.slid == pytest.approx(float(np.abs(drift - drift.mean(axis=0)).max())) and stance.slid > 0.01
+    )
+    stance.update(q, REST, np.zeros(4, bool), 0.002)
+    assert stance.slid == 0.0
+
+
 def test_the_ground_is_under_the_feet_at_once(robot: hc.Robot, q: np.ndarray) -> None:
     stance = Stance(robot, FEET, RADIUS, q)
     assert np.isnan(stance.ground)

@@ -76,6 +76,8 @@ class Stance:
         self._known: NDArray[np.bool_] = np.zeros(n, bool)
         self._points, self._contacts, self._base = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(2)
         self._sunk = np.zeros(n)
+        self.slid = 0.0
+        """Largest distance that a foot in stance has drifted from the others, along x or y (m)."""
         self.roughness = 0.0
         """Largest deviation of the points of contact from a plane (m), low-passed."""
         self._compliance.reset()
@@ -93,7 +95,7 @@ class Stance:
         below = self._points[:, 2] < self._height(self._points, q) - _DEPTH
         self.late = standing & np.where(self.late, falling < _LANDED, below & (falling < _FALLING))
         standing = standing & ~self.late
-        self.forces[:] = 0.0
+        self.forces[:], self.slid = 0.0, 0.0
         landed = standing & ~self._standing
         self._anchors[landed] = self._points[landed, :2]
         self._standing = standing
@@ -108,7 +110,9 @@ class Stance:
         if not standing.any():
             return
         drift = self._points[standing, :2] - self._anchors[standing]
-        pull = self._stiffness * (drift - drift.mean(axis=0))
+        drift -= drift.mean(axis=0)
+        self.slid = float(np.abs(drift).max())
+        pull = self._stiffness * drift
         self.forces[standing, :2] = np.clip(pull, -self._max_force, self._max_force)
 
     def _fit(self, q: Array, dt: float) -> None:

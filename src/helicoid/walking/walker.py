@@ -31,6 +31,7 @@ from helicoid.walking.stance import Stance
 
 _PLANAR_ITERATIONS = 4
 _PAUSE = 1.0  # s of standing after a gait that did not hold
+_MAX_SLIDE = 0.1  # of the height of the trunk, of feet in stance
 _IMPLAUSIBLE = 1e6  # m, rad, m/s, rad/s: of measurements that plan and ground leave out
 
 
@@ -315,10 +316,16 @@ class Walker:
         """Statuses of the parts of the last step, with their messages."""
         late = Status.TIME_LIMIT if self._replanning.late else Status.OK
         halted = Status.NO_PROGRESS if self._halted else Status.OK
+        held = Status.NO_CONTACT if self._stance.slid > _MAX_SLIDE * self.height else Status.OK
         return [
             ("gait", halted, lambda: f"stands, after {self._horizon_time:.3g} s without a valid plan"),
             ("plan", self._plan_status, lambda: self._plan_message),
             ("plan", late, lambda: "the new plan is not ready"),
+            (
+                "stance",
+                held,
+                lambda: f"feet have slid by {self._stance.slid:.3f} m: the ground does not hold them",
+            ),
             ("torque", self.whole_body.status, lambda: self.whole_body.message),
         ]
 
