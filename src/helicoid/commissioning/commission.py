@@ -28,6 +28,7 @@ from helicoid.commissioning.first_motion import FirstMotion
 from helicoid.commissioning.margins import allowed_frequency, worst_margins
 from helicoid.commissioning.motions import (
     MotionSettings,
+    collision_along,
     dither_amplitude,
     planned_motion,
     random_torques,
@@ -333,11 +334,11 @@ class _Procedure:
         if recording is None:
             recording = move(self.plant.measure().q)
             recording.save(path)
-        elif recording.q.shape[1] != self.robot.nq:
-            raise InputError(
-                f"{path}: of {recording.q.shape[1]} joints; {self.robot.name!r} has {self.robot.nq}"
-            )
+        elif (n := recording.q.shape[1]) != self.robot.nq:
+            raise InputError(f"{path}: of {n} joints; {self.robot.name!r} has {self.robot.nq}")
         self.result.recordings[name] = recording
+        if meeting := collision_along(self.robot, recording.q_ref[::20], self.scene):
+            self.result.notes.append(f"by their shapes or convex hulls, {meeting} meet on {path.stem}")
         return recording
 
     def _identify(self, name: str, done: float, groups: tuple[str, ...] | None = None) -> None:

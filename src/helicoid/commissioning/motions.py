@@ -41,8 +41,9 @@ class MotionSettings:
 def planned_motion(robot: Robot, start: Array, settings: MotionSettings, scene: Scene | None) -> Excitation:
     """An excitation trajectory from rest at `start` back to it, clear of the scene and of the robot itself.
 
-    Shapes that the optimisation does not know, which are meshes and visual ones, are checked afterwards; a
-    motion on which they meet is planned anew with another seed, then slower.
+    Shapes that the optimisation does not know, which are meshes and visual ones, are checked afterwards by
+    convex hulls, which may meet where the links do not: such a motion is planned anew with another seed, and
+    taken where all are such.
 
     Raises:
         CommissioningStopped: there is none.
@@ -50,6 +51,7 @@ def planned_motion(robot: Robot, start: Array, settings: MotionSettings, scene: 
     failure = ""
     for share in _SHARES_OF_SPEED:
         velocity = share * settings.speed * np.minimum(robot.limits.velocity, MAX_SPEED)
+        first = None
         try:
             for again in range(_SEEDS):
                 motion = excitation(
@@ -66,25 +68,26 @@ def planned_motion(robot: Robot, start: Array, settings: MotionSettings, scene: 
                     scene=scene,
                     progress=False,
                 )
-                meeting = collision_along(robot, motion, scene)
-                if not meeting:
+                first = motion if first is None else first
+                if not collision_along(robot, motion.q, scene):
                     return motion
-                failure = f"{meeting} meet on those that were planned"
         except InputError as error:  # of the start, or the robot: slower motions have it too
             failure = str(error)
             break
         except HelicoidError as error:
             failure = str(error)
+        if first is not None:
+            return first
     raise CommissioningStopped(CommissioningStatus.NO_EXCITATION, f"no {settings.name} was found: {failure}")
 
 
-def collision_along(robot: Robot, motion: Excitation, scene: Scene | None) -> str:
-    """Names of two that meet along a motion and not at its start; empty where none do, or without shapes."""
+def collision_along(robot: Robot, Q: Array, scene: Scene | None) -> str:
+    """Names of two that meet along Q (N, nq) and not at its start; empty where none do, or without shapes."""
     try:
-        q = motion.q[np.asarray(robot.in_collision(motion.q, scene))]
+        q = Q[np.asarray(robot.in_collision(Q, scene))]
     except HelicoidError:
         return ""  # `unchecked_collisions` says so
-    before = _meeting(robot, motion.q[0], scene) if len(q) else set()
+    before = _meeting(robot, Q[0], scene) if len(q) else set()
     for one in q[:: max(len(q) // _MAX_NAMED, 1)]:
         if new := _meeting(robot, one, scene) - before:
             return " and ".join(map(repr, min(new)))

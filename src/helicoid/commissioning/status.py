@@ -75,8 +75,8 @@ _REMEDIES = {
     "reach every joint.",
     CommissioningStatus.LIMIT_REACHED: "Check signs, zero positions and units of the joints and the payload; "
     "then try a lower speed=.",
-    CommissioningStatus.NO_EXCITATION: "Move the robot away from its limits and obstacles, or allow links "
-    "that may touch by scene.allow.",
+    CommissioningStatus.NO_EXCITATION: "Move the robot away from its limits and obstacles, or give it more "
+    "clearance in the scene.",
     CommissioningStatus.DOUBTFUL_IDENTIFICATION: "Read identification.html: it names the joint and the "
     "likely error of the log.",
     CommissioningStatus.FAILED_VALIDATION: "Look for what the model lacks at the joints named: loose parts, "
