@@ -163,8 +163,23 @@ def test_the_ground_is_where_feet_are_without_their_load(robot: hc.Robot, q: np.
         load = share * (1 + 0.5 * np.sin(0.02 * k))
         q[2] = height - depth * load / share
         stance.update(q, REST, ALL, 0.002, np.full(4, load))
-    assert stance.ground == pytest.approx(surface, abs=0.1 * depth)
+    assert stance.surface == pytest.approx(surface, abs=0.1 * depth)
+    assert stance.ground == pytest.approx(surface - depth, abs=0.5 * depth)
     assert stance.roughness < 1e-3
+
+
+def test_loads_that_move_between_the_feet_do_not_tilt_the_ground(robot: hc.Robot, q: np.ndarray) -> None:
+    stance, share = Stance(robot, FEET, RADIUS, q), robot.mass * 9.81 / 4
+    height = q[2]
+    for k in range(2000):
+        load = share * (1 + 0.5 * np.sin(0.02 * k))
+        q[2] = height - 0.01 * load / share
+        stance.update(q, REST, ALL, 0.002, np.full(4, load))
+    front = np.array([foot.startswith("F") for foot in FEET])
+    for _ in range(1000):  # the commanded loads move, the feet do not
+        stance.update(q, REST, ALL, 0.002, share * np.where(front, 1.5, 0.5))
+    assert stance.depth > 0.002
+    np.testing.assert_allclose(stance.slope, 0.0, atol=1e-3)
 
 
 def test_uneven_ground_is_noticed(robot: hc.Robot, q: np.ndarray) -> None:

@@ -43,7 +43,7 @@ class PlanReferences:
         """Numbers for `Controller.set`.
 
         Args:
-            q, v: measured state, z from the ground.
+            q, v: measured state, z from the loaded ground.
             times: of the measurement, of the first step, and of the last one (s).
             velocity: commanded, in the axes of the trunk.
             stance: with the ground.
@@ -57,12 +57,13 @@ class PlanReferences:
         self._heading = yaw + float(np.clip(error, -_MAX_HEADING_ERROR, _MAX_HEADING_ERROR))
         ahead = self._heading + 0.5 * self._horizon * velocity[2]
         walking = begin + gait.step * len(gait.stands) <= time < end
-        self._regulation.update(velocity[:2] if walking else None, v[3:5], q[2], self._period)
+        self._regulation.update(velocity[:2] if walking else None, v[3:5], q[2] - stance.depth, self._period)
         c, s = np.cos(yaw), np.sin(yaw)
         travel = np.array([[c, -s], [s, c]]) @ velocity[:2]
         target = self._posture.copy()
         target[:2] = q[:2]
-        target[2] += self._regulation.height + 0.5 * self._horizon * float(stance.slope @ travel)
+        target[2] += stance.depth + self._regulation.height
+        target[2] += 0.5 * self._horizon * float(stance.slope @ travel)
         target[3:7] = np.cos(ahead / 2), 0.0, 0.0, np.sin(ahead / 2)
         phases, elapsed = gait.begun_phases(time, begin, end, self._horizon + gait.step)
         rough = _CLEARANCE_GAIN * max(stance.roughness - _EVEN, 0.0)

@@ -24,6 +24,7 @@ _FALLING, _LANDED = -0.5, -0.2  # m/s: velocities of feet without and with groun
 _DEPTH = 0.01  # m below the expected ground, that compliant ground accounts for
 _MAX_LOAD = 100.0  # of a foot's share of the weight
 _ROUGHNESS_TIME_CONSTANT = 2.0  # s
+_LOAD_TIME_CONSTANT = 0.02  # s: in which ground yields to a load
 
 
 class Stance:
@@ -38,8 +39,9 @@ class Stance:
     k δ. Common displacements of all feet are left alone, as an estimate of the base has such
     errors too.
 
-    Feet sink into compliant ground under their load: the ground is where they would be without it, see
-    `Compliance`.
+    Feet sink into compliant ground under their load: its `surface` is where they would be without it, see
+    `Compliance`. The height of the trunk counts from there; feet, and the plane through them, stay as they
+    are, as loads that move between the feet would tilt it and the plan with it.
 
     Args:
         robot: on a floating base.
@@ -67,7 +69,7 @@ class Stance:
         """Forget the ground and where the feet touched it."""
         n = len(self.forces)
         self.ground = np.nan
-        """Height of the ground under the trunk (m)."""
+        """Height of the ground under the trunk (m), as deep as the feet press into it."""
         self.slope = np.zeros(2)
         """Gradient of the ground along x and y of the world."""
         self.late: NDArray[np.bool_] = np.zeros(n, bool)
@@ -75,7 +77,9 @@ class Stance:
         self._standing: NDArray[np.bool_] = np.zeros(n, bool)
         self._known: NDArray[np.bool_] = np.zeros(n, bool)
         self._points, self._contacts, self._base = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(2)
-        self._sunk = np.zeros(n)
+        self._loads, self._sunk = np.zeros(n), np.zeros(n)
+        self.depth = 0.0
+        """Mean depth that loads press the feet into the ground (m), low-passed."""
         self.slid = 0.0
         """Largest distance that a foot in stance has drifted from the others, along x or y (m)."""
         self.roughness = 0.0
@@ -101,9 +105,11 @@ class Stance:
         self._standing = standing
         self._contacts[standing] = self._points[standing]
         if loads is not None:
-            loads = np.fmin(np.fmax(loads, 0.0), self._max_load)  # 0 for NaN
-            self._compliance.update(self._points[:, 2], falling, loads, standing, dt)
-            self._sunk[standing] = self._compliance.value * loads[standing]
+            loads = np.fmin(np.fmax(loads, 0.0), self._max_load) * standing  # 0 for NaN
+            gain = min(1.0, dt / _LOAD_TIME_CONSTANT) if self._known.any() else 1.0
+            self._loads += gain * (loads - self._loads)
+            self._compliance.update(self._points[:, 2], falling, self._loads, standing, dt)
+            self._sunk[standing] = self._compliance.value * self._loads[standing]
         self._known |= standing
         if self._known.any():
             self._fit(q, dt)
@@ -118,7 +124,6 @@ class Stance:
     def _fit(self, q: Array, dt: float) -> None:
         """Least squares of z = level + slope (xy - centre) over the contacts, low-passed."""
         known = self._contacts[self._known]
-        known[:, 2] += self._sunk[self._known]
         centre = known.mean(axis=0)
         d, z = known[:, :2] - centre[:2], known[:, 2] - centre[2]
         (a, b), (_, c) = d.T @ d + _RIDGE
@@ -133,6 +138,12 @@ class Stance:
         ahead = self.ground + self.slope @ (q[:2] - self._base) if not first else level
         self.ground = level if first else ahead + gain * (level - ahead)
         self._base = q[:2].copy()
+        self.depth += gain * (float(self._sunk[self._known].mean()) - self.depth)
+
+    @property
+    def surface(self) -> float:
+        """Height of the unloaded ground under the trunk (m)."""
+        return self.ground + self.depth
 
     def _height(self, points: Array, q: Array) -> Array:
         """Height of the estimated ground at points (feet, 3)."""

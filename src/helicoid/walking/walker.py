@@ -101,7 +101,7 @@ class Walker:
         plan_dt: float = 0.025,
         horizon: int = 20,
         step_height: float = 0.05,
-        ramp: float = 0.02,
+        ramp: float = 0.0,
         iterations: int | None = None,
         plan_delay: float | None = None,
         real_time: bool = False,
@@ -331,8 +331,8 @@ class Walker:
 
     @property
     def ground(self) -> float:
-        """Height of the ground under the trunk (m), by the feet that touched it; NaN before a step."""
-        return self._stance.ground
+        """Height of the unloaded ground under the trunk (m), by the feet on it; NaN before a step."""
+        return self._stance.surface
 
     @property
     def forces(self) -> Mapping[str, Array]:
