@@ -46,7 +46,8 @@ def follow(
         q, v = x[: robot.nq], x[robot.nq :] + 1e-3 * rng.normal(size=robot.nv)
         tau, others = controller.step(q, v), exported.step(q, v)
         scale = max(1.0, np.abs(tau).max())
-        np.testing.assert_allclose(others, tau, rtol=0, atol=1e-12 * scale, err_msg=f"step {k}")
+        # Python's solver is compiled with fewer passes than an exported one: rounding differs.
+        np.testing.assert_allclose(others, tau, rtol=0, atol=1e-10 * scale, err_msg=f"step {k}")
         assert (exported.ok, exported.status) == (controller.ok, controller.status), k
         for name in ("cost", "violation", "gap"):
             told = exported.statistics[name], controller.statistics[name]
