@@ -23,11 +23,9 @@ _LONG = 0.03  # s: a delay worth a sentence
 _MIN_EXPLAINED = 0.7  # share of a torque's variation that a cause explains, at the joint that decides
 _MAX_AS_DESCRIBED = 0.4  # of it, explained as described, at that joint
 MIN_SHARE_OF_TORQUE = 0.4  # share of the described torque: masses are no less
-_MIN_GAIN, _MIN_GAIN_WHERE_DOUBTED = (
-    2.0,
-    0.7,
-)  # logarithm of the ratio of what is left, in all
-_RARER = 1.0  # of gain: there are more pairs of joints than joints
+_MIN_GAIN = 2.0  # logarithm of the ratio of what is left unexplained, over all joints
+_MIN_GAIN_WHERE_DOUBTED = 0.7  # of it, where a brake failed
+_PENALTY_OF_PAIRS = 1.0  # of gain: there are more pairs of joints than joints
 _UNEXPLAINED_FLOOR = 0.02
 _MAX_RATIO = 4.0  # of accelerations to those of the description
 _CONSISTENT = 0.5  # of the change of a position, that its velocity explains
@@ -88,7 +86,7 @@ def likely_error(robot: Robot, recording: Recording, doubted: bool = False) -> W
     for one in _exchanges(names):
         fit = _Fit.of(robot, q @ one.on_q, v @ one.on_q, tau @ one.on_tau, period, lag)
         gained = described.gain(fit)
-        total = float(gained.sum()) - (_RARER if one.is_of_two else 0.0)
+        total = float(gained.sum()) - (_PENALTY_OF_PAIRS if one.is_of_two else 0.0)
         if described.is_refuted_by(fit, gain) and total > best:
             best, error, k = total, one, int(np.argmax(gained))
             shares = 100 * fit.share[k], 100 * described.share[k]
